@@ -1,5 +1,5 @@
-//! What a run cost, by the same rules as a plan: every stretch of computation counts, also those that
-//! were stopped, failed or had to be done again.
+//! Costs of a run, by the same rules as for a plan: every stretch of computation counts, also those
+//! that were stopped, failed or had to be repeated.
 
 use slackline_engine::Outcome;
 use slackline_model::schedule::{Lease, Stretch, bills};
@@ -9,7 +9,7 @@ use slackline_model::{FileId, Problem, TaskId};
 /// Money of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Money {
-    /// In all.
+    /// Sum of all costs.
     pub total: f64,
     /// Per workflow that arrived: machines that are billed as a whole by the share of their use.
     pub per_workflow: Vec<f64>,
@@ -55,7 +55,8 @@ impl Money {
     }
 }
 
-/// What every transfer cost that left a priced site or cluster; one that broke off as far as it came.
+/// Returns the cost of every transfer that left a priced site or cluster; one that broke off is
+/// charged for the bytes that arrived.
 fn transfers(problem: &Problem<'_>, outcome: &Outcome) -> Vec<(FileId, f64)> {
     let (platform, records) = (problem.platform(), outcome.trace.records());
     if !platform.prices_transfers() {

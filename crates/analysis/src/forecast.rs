@@ -8,7 +8,7 @@ use slackline_model::control::{Control, DecisionKind};
 use slackline_schedule::nondet::{Options, Run};
 use std::collections::BTreeMap;
 
-/// How a figure is distributed over runs.
+/// The distribution of a figure over runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Distribution {
     /// Mean.
@@ -97,7 +97,7 @@ pub struct BlockCourse {
     pub cost: f64,
 }
 
-/// How often a sub-workflow ran, and what was planned for it.
+/// Releases of a sub-workflow over all runs, and the money planned for it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PartRuns {
     /// Its name.
@@ -111,12 +111,12 @@ pub struct PartRuns {
     pub money: Option<f64>,
 }
 
-/// What many runs come to.
+/// Distributions and chances over many runs.
 #[derive(Clone, Debug)]
 pub struct Forecast {
-    /// Of the makespan, seconds.
+    /// Distribution of the makespan, seconds.
     pub makespan: Distribution,
-    /// Of the cost.
+    /// Distribution of the cost.
     pub cost: Distribution,
     /// Chance to keep the budget.
     pub budget: Chance,
@@ -221,7 +221,7 @@ fn explained(control: &Control, runs: &[Run], makespans: &[f64], costs: &[f64]) 
     all
 }
 
-/// Which branches of a choice a run took, how often.
+/// Returns the number of decisions of a choice in a run, and the branches taken, in words.
 fn branches(control: &Control, run: &Run, choice: u32) -> (usize, String) {
     let branches = &control.choices()[choice as usize].branches;
     let mut taken = vec![0usize; branches.len()];
@@ -241,7 +241,7 @@ fn branches(control: &Control, run: &Run, choice: u32) -> (usize, String) {
     (total, text)
 }
 
-/// How many passes a loop made in a run, all its executions together.
+/// Returns the number of passes of a loop in a run, all its executions together, also in words.
 fn passes(run: &Run, number: u32) -> (usize, String) {
     let mine =
         |kind: DecisionKind| matches!(kind, DecisionKind::Loop { number: n, .. } if n == number);

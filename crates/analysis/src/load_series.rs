@@ -1,4 +1,5 @@
-//! How much waited, ran and stood idle over time, where several workflows share a platform.
+//! Numbers of waiting and running workflows and of idle processors over time, where several
+//! workflows share a platform.
 
 use crate::workflow_metrics::Served;
 use slackline_engine::Outcome;
@@ -93,7 +94,7 @@ impl Loads {
     }
 }
 
-/// How many processors come and go.
+/// Returns the changes of the number of processors, with their dates.
 fn presence(problem: &Problem<'_>, outcome: &Outcome) -> Vec<(f64, f64)> {
     let platform = problem.platform();
     let count = |host: HostId| problem.procs_of(host).len() as f64;

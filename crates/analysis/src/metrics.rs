@@ -1,7 +1,7 @@
-//! Figures that make runs comparable: length against the critical path, and what was in vain.
+//! Figures that make runs comparable: length against the critical path, and waste.
 //!
 //! The normalised schedule length (NSL) of the GTP studies divides by *mean* times, so that it
-//! may lie below 1; the schedule length ratio (SLR) of the HEFT paper divides by *least* times.
+//! may be below 1; the schedule length ratio (SLR) of the HEFT paper divides by *least* times.
 //! Overhead is what the studies call recomputation and retransmission: seconds that processors
 //! computed and transfers took for results and copies that the finished run did not use.
 
@@ -17,11 +17,11 @@ pub struct Metrics {
     pub nsl: f64,
     /// Makespan over the sum of least times on the chain that is longest in them (SLR).
     pub slr: f64,
-    /// What was done in vain.
+    /// Work and transfers that the result did not use.
     pub waste: Waste,
 }
 
-/// What a run did in vain.
+/// Work and transfers of a run that its result did not use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Waste {
     /// Seconds of computations that were cancelled, failed or were rewound.
@@ -68,7 +68,7 @@ pub fn mean_critical_path(problem: &Problem<'_>) -> f64 {
     path.tasks.iter().map(|&t| problem.mean_exec(t)).sum()
 }
 
-/// The transfers of a run, noted record by record, so that nobody has to keep its trace for them.
+/// The transfers of a run, noted record by record, so that its trace need not be kept for them.
 pub struct Moves<'p> {
     platform: &'p Platform,
     /// Those under way, since their beginning.
@@ -81,7 +81,7 @@ pub struct Moves<'p> {
 /// A transfer that was completed.
 struct Moved {
     file: FileId,
-    /// What several hosts share is there for all of them.
+    /// The place of the receiver: hosts with a shared storage are one place.
     place: HostId,
     seconds: f64,
     /// As the workflow states it, and as it was.
@@ -136,7 +136,7 @@ fn waste(problem: &Problem<'_>, outcome: &Outcome, moves: Moves<'_>) -> Waste {
     for transfers in arrived.chunk_by(|a, b| a.copy() == b.copy()) {
         // Of several transfers of a file to a host the last made the copy that was read; blocks
         // of a file that is spread over hosts are less than the file.
-        // Results that nobody reads are collected.
+        // Results without readers are collected.
         let file = transfers[0].file;
         let used =
             read.contains(&transfers[0].copy()) || outcome.workflow.consumers(file).len() == 0;
@@ -158,7 +158,7 @@ fn waste(problem: &Problem<'_>, outcome: &Outcome, moves: Moves<'_>) -> Waste {
     waste
 }
 
-/// Which files the finished tasks read on which hosts.
+/// Returns the files that finished tasks read, each with the place of the reader.
 fn copies_read(problem: &Problem<'_>, outcome: &Outcome) -> HashSet<(FileId, HostId)> {
     let mut read = HashSet::new();
     for (task, placement) in outcome.schedule.placements.iter().enumerate() {

@@ -1,11 +1,12 @@
-//! What workflow systems take beside the tasks themselves: a start-up time per task and a wait before the
-//! first; for forecasts, and fitted to recorded runs.
+//! Overheads of workflow systems: a start-up time per task and a wait before the first; for
+//! forecasts, and fitted to recorded runs.
 //!
-//! A recorded run ends later than any plan of its tasks: jobs are submitted, matched and started. One run
-//! tells one figure, so all of the gap is put down to the start-up of tasks: the overhead is the one with which the
-//! usual planner's plan on the recorded machines ends when the run did. Only a part of the recorded processors
-//! counts: recordings count hardware threads, of which workflow systems never keep all busy, and an overhead that is
-//! fitted to all of them predicts other runs worse (docs/plans.md).
+//! A recorded run ends later than any plan of its tasks: jobs are submitted, matched and started.
+//! One run determines one figure, so all of the gap is put down to the start-up of tasks: the
+//! overhead is the one with which the usual planner's plan on the recorded machines ends when the
+//! run did. Only a part of the recorded processors counts: recordings count hardware threads, of
+//! which workflow systems never keep all busy, and an overhead that is fitted to all of them
+//! predicts other runs worse (docs/plans.md).
 
 use slackline_model::scenario::Measured;
 use slackline_model::workflow::CostTable;
@@ -21,7 +22,7 @@ pub fn slots(processors: u32) -> u32 {
     processors.div_ceil(PROCESSORS_PER_SLOT).max(1)
 }
 
-/// Why no overhead can be fitted.
+/// The reason why no overhead can be fitted.
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // the messages of the causes say it
 pub enum FitError {
@@ -72,7 +73,7 @@ fn longer(table: &CostTable, more: impl Fn(usize) -> f64) -> CostTable {
     CostTable { columns: table.columns.clone(), seconds }
 }
 
-/// When the usual planner's plan ends.
+/// Returns the makespan of the usual planner's plan.
 pub fn planned(workflow: &Workflow, platform: &Platform) -> Result<f64, FitError> {
     let problem = Problem::new(workflow, platform)?;
     let schedule = (registry::usual(&problem).plan)(&problem, &Request::default())?;
@@ -130,7 +131,7 @@ pub fn gaps(problem: &Problem<'_>, schedule: &Schedule) -> Vec<f64> {
     gaps
 }
 
-/// When the first task of a run began.
+/// Returns the start of the first task of a run.
 pub fn first_start(schedule: &Schedule) -> Option<f64> {
     schedule.placements.iter().flatten().map(|p| p.start).reduce(f64::min)
 }

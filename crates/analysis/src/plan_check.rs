@@ -16,25 +16,25 @@ use slackline_simulate::Models;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Where a plan is followed.
+/// The workflow, the platform and the rules for a simulation of a plan.
 #[derive(Clone)]
 pub struct Ground {
-    /// What is done.
+    /// The workflow of the plan.
     pub workflow: Arc<Workflow>,
-    /// Where.
+    /// The platform of the plan.
     pub platform: Arc<Platform>,
-    /// Under which rules.
+    /// Rules of the simulation.
     pub models: Models,
-    /// Where inputs lie.
+    /// Hosts that hold the inputs.
     pub inputs: Inputs,
-    /// When following is broken off.
+    /// Date at which the simulation stops.
     pub until: f64,
 }
 
-/// Nobody asked for the check of a plan, so it has to be quick.
+/// A check is not requested explicitly, so it has to be quick.
 const MOST_CHANGES: f64 = 1e6;
 
-/// What a plan comes to, and why it is not what it promises, in seconds.
+/// The simulated end of a plan, and the causes of its difference from the planned one, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Check {
     /// Promised end.
@@ -51,7 +51,7 @@ pub struct Check {
     pub levels: f64,
 }
 
-/// Why a plan cannot be followed.
+/// The reason why a plan cannot be simulated.
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // the messages of the causes say it
 pub enum CheckError {

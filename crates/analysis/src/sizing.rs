@@ -1,15 +1,17 @@
-//! How much of a resource to request for tasks of a kind, from what earlier tasks of that kind needed.
+//! The amount of a resource to request for tasks of a kind, from the needs of earlier tasks of that
+//! kind.
 //!
 //! A request is an order statistic of what was needed, so that no law of the needs is assumed: of `n` needs that
 //! are exchangeable with the next one, the largest but `m` is too small with probability `(m + 1) / (n + 1)`.
-//! How sure that is for one history follows from the binomial law: the chance that a request exceeded by `m` of
-//! `n` samples fails more often than `risk` is that of at most `m` events of probability `risk` among `n`.
-//! Where the size of a task's input explains what it needs, the same is done with the residuals of a line.
+//! The confidence for one history follows from the binomial law: the chance that a request exceeded
+//! by `m` of `n` samples fails more often than `risk` is that of at most `m` events of probability
+//! `risk` among `n`. If the size of a task's input explains its need, the same is done with the
+//! residuals of a line.
 
 use serde::Serialize;
 
-/// How sure a request has to be, where there are samples enough: the probability that a history like this one
-/// leads to a request that keeps to the risk.
+/// Least confidence of a request, where there are samples enough: the probability that a history
+/// like this one leads to a request that keeps to the risk.
 pub const CONFIDENCE: f64 = 0.9;
 
 /// Factor of the request from attempt to attempt.
@@ -21,7 +23,7 @@ const DISTINCT_INPUTS: usize = 10;
 /// Least part of the cost that a line has to save before it is taken instead of a constant.
 const LEAST_GAIN: f64 = 0.05;
 
-/// What one task needed.
+/// The need of one task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Amount of the resource: bytes of memory.
@@ -135,8 +137,8 @@ pub fn cost(samples: &[Sample], amount: Amount) -> f64 {
     samples.iter().map(of_sample).sum()
 }
 
-/// How many of the samples may exceed a request: as many as leave the expected failures within the risk, and as
-/// many as are sure, where any number is.
+/// Returns the number of samples that may exceed a request: as many as keep the expected failures
+/// within the risk, and keep the confidence if any number does.
 fn allowed(count: usize, risk: f64) -> usize {
     let expected = (risk * (count + 1) as f64).floor() as usize;
     let expected = expected.saturating_sub(1).min(count - 1);
@@ -192,7 +194,7 @@ impl Line {
         self.base + self.slope * input
     }
 
-    /// What the need of each sample differs by from the line through the others.
+    /// Returns the difference of each sample's need from the line through the others.
     fn differences(&self, samples: &[Sample]) -> Vec<f64> {
         let count = samples.len() as f64;
         let of_sample = |sample: &Sample| {

@@ -1,4 +1,4 @@
-//! How much room the files take that tasks write, place by place.
+//! Storage that the files written by tasks need, place by place.
 //!
 //! A place is a host, or the hosts that share their storage. A file takes its size where it is written
 //! from the start of its task, and where it is brought from the date it exists. With deletion after the

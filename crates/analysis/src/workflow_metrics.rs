@@ -1,4 +1,4 @@
-//! How several workflows that shared a platform fared: each by itself, and all together.
+//! Metrics of several workflows that shared a platform: each by itself, and all together.
 //!
 //! Times count from the arrival. TTR (the SLR of other studies) divides the turnaround by the sum
 //! of least times on the critical path, which is found in mean times; the stretch divides it by the
@@ -15,9 +15,9 @@ use slackline_schedule::list::ranks;
 /// One workflow of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Served {
-    /// When its first task began; none if nothing did.
+    /// Start of its first task; none if nothing ran.
     pub start: Option<f64>,
-    /// When its last task ended; none if one did not.
+    /// End of its last task; none if one did not end.
     pub finish: Option<f64>,
     /// From arrival to end.
     pub turnaround: Option<f64>,
@@ -27,7 +27,7 @@ pub struct Served {
     pub ttr: Option<f64>,
     /// Turnaround over that of a run by itself, where that is known.
     pub stretch: Option<f64>,
-    /// Money for the processors its tasks held, also for work in vain.
+    /// Money for the processors its tasks held, including wasted work.
     pub cost: f64,
     /// Done, within its deadline and its budget.
     pub success: bool,
@@ -127,7 +127,7 @@ impl Negotiable {
         Negotiable { deadline, budget }
     }
 
-    /// What lies a part of the way between the bounds.
+    /// Returns the point a part of the way between the bounds.
     pub fn at(bounds: (f64, f64), part: f64) -> f64 {
         bounds.0 + part * (bounds.1 - bounds.0)
     }
@@ -136,7 +136,7 @@ impl Negotiable {
 /// All workflows of a run together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Totals {
-    /// When the last task of all ended.
+    /// End of the last task of all.
     pub overall_makespan: f64,
     /// Mean of the workflows' makespans, and so on.
     pub mean_makespan: Option<f64>,

@@ -1,4 +1,4 @@
-//! What is done with a mutated file, and with odd arguments.
+//! Commands for a mutated file, and odd arguments.
 
 use crate::seeds::Kind;
 use rand::RngExt;
@@ -230,7 +230,7 @@ fn lines_of(kind: Kind) -> &'static [&'static str] {
     }
 }
 
-/// Where the mutated file of a kind lies.
+/// Returns the path of the mutated file of a kind.
 pub(crate) fn file(kind: Kind, extension: &str, folder: &Path) -> PathBuf {
     match kind {
         Kind::Course => folder.join("course/net"),
@@ -239,7 +239,7 @@ pub(crate) fn file(kind: Kind, extension: &str, folder: &Path) -> PathBuf {
     }
 }
 
-/// One of the commands of a kind; now and then with an option that nobody would give.
+/// One of the commands of a kind; now and then with an absurd option.
 pub(crate) fn line(kind: Kind, extension: &str, folder: &Path, random: &mut Stream) -> Vec<String> {
     let lines = lines_of(kind);
     let mut words = words(lines[random.random_range(0..lines.len())], kind, extension, folder);

@@ -36,7 +36,7 @@ pub const MOST_MEMORY: u64 = 1 << 30;
 pub struct Finding {
     /// The execution.
     pub number: u64,
-    /// What happened.
+    /// The observation, in words.
     pub what: String,
     /// The command line.
     pub line: String,
@@ -44,16 +44,16 @@ pub struct Finding {
     pub text: Vec<u8>,
 }
 
-/// What came out.
+/// The results of a number of executions.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// How many commands were run.
+    /// Number of commands run.
     pub executions: u64,
-    /// How many ended with which exit code.
+    /// Number of commands by exit code.
     pub codes: [u64; 3],
-    /// The longest execution, and which it was.
+    /// Time and number of the longest execution.
     pub longest: (Duration, u64),
-    /// What must not happen.
+    /// Panics and other defects.
     pub findings: Vec<Finding>,
 }
 
@@ -75,8 +75,8 @@ impl Current {
     }
 }
 
-/// How long an execution has worked. A busy machine may leave it waiting: what counts is processor time, and a
-/// tenth of the time on the wall, so that one that only sleeps is noticed too.
+/// Time since the begin of an execution. On a busy machine it may wait: processor time counts, and
+/// a tenth of the wall time, so that one that only sleeps is noticed too.
 #[derive(Clone, Copy, Debug)]
 struct Spent {
     wall: Instant,
@@ -104,7 +104,7 @@ pub struct Fuzzer {
     folder: tempfile::TempDir,
     seeds: Vec<Seed>,
     seed: u64,
-    /// What is under way.
+    /// The execution under way.
     pub current: Current,
 }
 
@@ -116,7 +116,7 @@ impl Fuzzer {
         Ok(Fuzzer { folder, seeds, seed, current: Current::default() })
     }
 
-    /// Runs so many executions, the first of the seed first; tells of each finding.
+    /// Runs so many executions, the first of the seed first; passes each finding to `tell`.
     pub fn run(&self, executions: u64, mut tell: impl FnMut(&Finding)) -> Tally {
         let mut tally = Tally::default();
         for number in 0..executions {
@@ -131,7 +131,7 @@ impl Fuzzer {
         self.try_out(number, &text, seed, &line, tally, tell);
     }
 
-    /// What an execution consists of.
+    /// Returns the command line and the file of an execution, without running it.
     pub fn drawn(&self, number: u64) -> Finding {
         let (_, text, line) = self.draw(number);
         Finding { number, what: "drawn".to_string(), line: line.join(" "), text }
@@ -210,7 +210,7 @@ impl Fuzzer {
     }
 }
 
-/// Memory the process holds and the most it ever held, bytes, where the system tells.
+/// Memory the process holds and the most it ever held, bytes, where the system reports it.
 pub fn memory() -> Option<(u64, u64)> {
     let status = std::fs::read_to_string(Path::new("/proc/self/status")).ok()?;
     let field = |name: &str| -> Option<u64> {

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         eprint!("{USAGE}");
         return ExitCode::from(2);
     };
-    // Panics are counted and told with their input, not printed one by one.
+    // Panics are counted and reported with their input, not printed one by one.
     std::panic::set_hook(Box::new(|_| {}));
     let fuzzer = match Fuzzer::new(options.seed) {
         Ok(fuzzer) => fuzzer,

@@ -1,5 +1,5 @@
-//! What breaks files: bytes, tokens and numbers that nobody expects, pieces cut, doubled, swapped
-//! and taken from other files.
+//! Mutations of files: unexpected bytes, tokens and numbers, pieces cut, doubled, swapped and taken
+//! from other files.
 
 use rand::RngExt;
 use slackline_model::rng::Stream;

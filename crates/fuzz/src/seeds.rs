@@ -3,7 +3,7 @@
 use slackline::Sink;
 use std::path::Path;
 
-/// What a file is for.
+/// The verb or role for which a file is an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A workflow.
@@ -30,7 +30,7 @@ pub enum Kind {
     Course,
     /// The log of a run.
     Run,
-    /// What was decided in a run of `gauss` on `small-cluster`.
+    /// Decisions of a run of `gauss` on `small-cluster`.
     Decisions,
     /// Settings of a replay.
     Settings,
@@ -48,7 +48,7 @@ pub enum Kind {
     Stack,
     /// Operations on storages or files.
     Storage,
-    /// What another workflow engine left behind.
+    /// Records of another workflow engine.
     Records,
 }
 
@@ -86,11 +86,11 @@ impl Kind {
 /// A file to mutate.
 #[derive(Clone, Debug)]
 pub struct Seed {
-    /// What it is for.
+    /// Its role.
     pub kind: Kind,
     /// The extension that its commands see.
     pub extension: String,
-    /// What is in it.
+    /// Content of the file.
     pub text: Vec<u8>,
 }
 
@@ -252,10 +252,10 @@ const RECORDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The log of a run; its other files lie beside it.
+/// The log of a run; its other files are in `BESIDE`.
 const LOG: &str = include_str!("../run/log.jsonl");
 
-/// What files of a kind refer to, by name.
+/// Files to which others refer, by name, with their content.
 const BESIDE: &[(&str, &str)] = &[
     ("net", COURSE),
     ("cpu", "2\n50\n100\n"),
@@ -343,7 +343,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let seeds = all(folder.path());
         // Bundled platforms, workflows and scenarios, and what is made or written here.
-        assert_eq!(seeds.len(), 21 + 12 + WRITTEN.len() + PRINTED.len() + RECORDS.len());
+        assert_eq!(seeds.len(), 22 + 12 + WRITTEN.len() + PRINTED.len() + RECORDS.len());
         assert!(seeds.iter().all(|seed| !seed.text.is_empty()));
     }
 }

@@ -6,7 +6,7 @@ use rand::Rng;
 use rand_distr::{Distribution, Exp1, Gamma, LogNormal, StandardNormal};
 use slackline_model::rng::{Stream, stream};
 
-/// Where the draws of one generated thing come from.
+/// The source of the draws of one generated object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed {
     /// Chosen by the user.

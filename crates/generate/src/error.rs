@@ -1,4 +1,4 @@
-//! What a generator refuses.
+//! Errors of generators.
 
 use slackline_model::WorkflowError;
 use slackline_model::parameter::{self, ParameterError};
@@ -6,7 +6,7 @@ use slackline_model::platform::PlatformError;
 use slackline_model::platform::ProfileError;
 use thiserror::Error;
 
-/// Why nothing was generated.
+/// The reason why a generator refuses.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[allow(missing_docs)] // the messages say it
 pub enum GenerateError {

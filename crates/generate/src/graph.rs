@@ -1,4 +1,4 @@
-//! The shape of a workflow before it has costs: tasks on levels, and who waits for whom.
+//! The shape of a workflow before it has costs: tasks on levels, and their dependencies.
 //! One shape can be given several costs, as the studies do.
 
 use crate::costs::Costs;
@@ -14,7 +14,7 @@ pub const LIMIT: usize = 1 << 31;
 pub struct Node {
     /// Index into the kinds of the graph.
     pub kind: u16,
-    /// Level given by the generator; with jumps it may lie below the precedence level.
+    /// Level given by the generator; with jumps it may be below the precedence level.
     pub level: u32,
     /// An entry or exit added for the form's sake: no work, no data.
     pub dummy: bool,

@@ -7,7 +7,7 @@ use slackline_model::parameter::{Kind, Values};
 
 /// Combinations of parameter values of one generator, `count` members each.
 pub struct Population {
-    /// What makes the members.
+    /// The generator of the members.
     pub generator: &'static Generator,
     axes: Vec<(String, Vec<String>)>,
     count: u64,
@@ -98,7 +98,7 @@ impl Population {
 pub struct Study {
     /// As on the command line.
     pub name: &'static str,
-    /// What was studied, and where it was published.
+    /// Subject of the study, and its publication.
     pub about: &'static str,
     /// Name of the workflow generator.
     pub generator: &'static str,

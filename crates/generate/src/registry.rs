@@ -18,7 +18,7 @@ use crate::workflow::{like, numerical, regular};
 use slackline_model::parameter::{Parameter, Values};
 use slackline_model::{Platform, Scenario, Workflow};
 
-/// What a generator makes.
+/// The kind of objects that a generator makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Workflows.
@@ -40,7 +40,7 @@ impl Family {
     }
 }
 
-/// How a generator makes what it makes.
+/// The function of a generator, by what it needs and returns.
 #[derive(Clone, Copy)]
 enum Make {
     /// A shape, which then gets costs.
@@ -61,13 +61,13 @@ enum Make {
 
 /// An entry of the registry.
 pub struct Generator {
-    /// What it makes.
+    /// The kind of its objects.
     pub family: Family,
     /// As on the command line.
     pub name: &'static str,
-    /// What it is, one sentence.
+    /// Description, one sentence.
     pub about: &'static str,
-    /// Where it was published.
+    /// The publication that defines it.
     pub source: &'static str,
     parameters: &'static [&'static [Parameter]],
     /// Defaults that differ from those of the parameters.

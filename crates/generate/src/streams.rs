@@ -5,7 +5,8 @@ use crate::error::Result;
 use crate::registry::{Family, find};
 use slackline_model::Workflow;
 
-/// What the shapes of random graphs are drawn from: parameters of the generator `daggen`.
+/// The values from which the shapes of random graphs are drawn: parameters of the generator
+/// `daggen`.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // the generator says what they mean
 pub struct Shapes {
@@ -50,14 +51,14 @@ fn made(generator: &str, given: &[(String, String)], seed: Seed) -> Result<Workf
     generator.workflow(&generator.settings(given)?, seed)
 }
 
-/// How far between the least and the largest the budgets of so many workflows lie.
+/// Draws the budgets of so many workflows, as positions between the least and the largest: 0 to 1.
 pub fn budgets(count: usize, seed: Seed) -> Vec<f64> {
     let mut draws = seed.draws("budgets");
     (0..count).map(|_| draws.unit()).collect()
 }
 
-/// How far between the least and the largest the deadlines and the budgets of so many workflows lie: who is
-/// in a hurry pays.
+/// Draws the deadlines and the budgets of so many workflows, as positions between the least and the
+/// largest: early deadlines get large budgets.
 pub fn limits(count: usize, seed: Seed) -> Vec<(f64, f64)> {
     let mut draws = seed.draws("limits");
     let mut wish = || {
@@ -70,9 +71,10 @@ pub fn limits(count: usize, seed: Seed) -> Vec<(f64, f64)> {
 /// A stream whose workflows come as a Poisson process.
 #[derive(Clone, Debug)]
 pub struct Poisson {
-    /// How many machines there are.
+    /// Number of machines.
     pub processors: usize,
-    /// How unlike they are, and communication over computation, as words of the generator.
+    /// Heterogeneity of the machines, and communication over computation, as values of the
+    /// generator's parameters.
     pub beta: &'static str,
     /// See `beta`.
     pub ccr: &'static str,

@@ -11,7 +11,7 @@ use slackline_model::{Platform, Workflow};
 /// Ranges of a population.
 #[derive(Clone, Copy, Debug)]
 pub struct Population {
-    /// What its streams are called.
+    /// Name of its random streams.
     pub name: &'static str,
     /// Least and most tasks.
     pub tasks: (usize, usize),

@@ -1,11 +1,12 @@
 //! Workloads of batch systems, after Lublin & Feitelson, "The workload on parallel supercomputers:
 //! modeling the characteristics of rigid jobs", JPDC 63 (2003).
 //!
-//! Sizes: serial with some probability, else two to a two-stage uniform power, rounded to a power of two with some
-//! probability. Run times: the exponential of a hyper-gamma value whose weight depends on the size. Arrivals: the exponential of a
-//! gamma value counts half hours of the rush, and a daily cycle says how many of those a half hour of the day is worth. The
-//! parameters are those published for logs that do not tell batch from interactive jobs. Requested times, users, groups
-//! and queues are ours: the model has none.
+//! Sizes: serial with some probability, else two to a two-stage uniform power, rounded to a power
+//! of two with some probability. Run times: the exponential of a hyper-gamma value whose weight
+//! depends on the size. Arrivals: the exponential of a gamma value counts half hours of the rush,
+//! and a daily cycle says how many of those a half hour of the day is worth. The parameters are
+//! those published for logs that do not separate batch from interactive jobs. Requested times,
+//! users, groups and queues are ours: the model has none.
 
 use crate::draw::Seed;
 use crate::error::{GenerateError, Result};
@@ -14,7 +15,7 @@ use rand_distr::{Distribution, Gamma};
 use slackline_model::rng::{Stream, stream};
 use std::fmt::Write;
 
-/// What to generate.
+/// The parameters of a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lublin {
     /// Number of jobs.
@@ -231,7 +232,7 @@ impl Lublin {
 pub struct MoldableJob {
     /// The job as the model for rigid jobs has it, at the size that it gives.
     pub rigid: GeneratedJob,
-    /// How its speed grows with its size.
+    /// Speed as a function of its size.
     pub speedup: Downey,
     /// Every size that it can have, rising, with run time and requested time in seconds.
     pub choices: Vec<Choice>,
@@ -278,7 +279,7 @@ impl Downey {
     }
 }
 
-/// Which size of a moldable job is taken.
+/// The rule that selects the size of a moldable job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pick {
     /// That of the rigid job.

@@ -185,7 +185,7 @@ impl TemporaryFile {
             .prefix(&format!(".{}.", name.to_string_lossy()))
             .suffix(".tmp")
             .make_in(folder.unwrap_or(Path::new(".")), |path| {
-                // The user's own mask decides who may read the file, as for any other.
+                // The user's own mask sets the permissions, as for any other file.
                 File::options().write(true).create_new(true).open(path)
             });
         let (file, path) = made.map_err(machine)?.into_parts();
@@ -264,7 +264,7 @@ mod tests {
         assert!(file.commit().is_err());
         assert!(files.create(&path).is_err());
         assert_eq!(count(folder.path()), 0, "no litter");
-        // Another caller's writes go on.
+        // Another caller's writes continue.
         FileAccess::default().write(&path, |out| out.write_all(b"other")).unwrap();
     }
 

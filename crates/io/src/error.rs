@@ -4,7 +4,7 @@ use slackline_model::nearest::nearest;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What is said of a file that is not there.
+/// Message for a file that does not exist.
 pub const NO_SUCH_FILE: &str = "no such file or folder";
 
 /// The place of an error inside a document.
@@ -45,25 +45,25 @@ impl Place {
 pub struct FormatError {
     /// The file, where there is one.
     pub file: Option<PathBuf>,
-    /// Where in it.
+    /// The place in the file.
     pub place: Place,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What to try.
+    /// A remedy.
     pub help: Option<String>,
-    /// Whose fault it is.
+    /// The cause: the input, the machine or a closed reader.
     pub fault: Fault,
 }
 
-/// Whose fault an error is.
+/// The cause of an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fault {
-    /// The file's, or of who named it.
+    /// The file, or the name given for it.
     #[default]
     Input,
-    /// The machine's: what was to be written could not be (disk full, quota, hardware).
+    /// The machine: the output could not be written (disk full, quota, hardware).
     Machine,
-    /// Nobody's: who read what was written has gone.
+    /// Neither: the reader of the output has closed it.
     ReaderGone,
 }
 
@@ -121,7 +121,7 @@ impl FormatError {
         self
     }
 
-    /// The same error; a key that nobody knows comes with the nearest one that the reader names.
+    /// The same error; an unknown key comes with the nearest one that the reader knows.
     pub fn with_nearest_key(self) -> FormatError {
         let Some((_, rest)) = self.message.split_once("unknown field `") else { return self };
         let words: Vec<&str> = rest.split('`').collect();
@@ -182,7 +182,7 @@ impl From<std::io::Error> for FormatError {
     }
 }
 
-/// Advice for who reads a document that stops before its end.
+/// Advice about a document that stops before its end.
 pub const CUT: &str = "the file ends in the middle: was it cut, or still being written?";
 
 /// The result of readers and writers.

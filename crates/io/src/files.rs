@@ -59,12 +59,12 @@ impl FileAccess {
         self
     }
 
-    /// Returns the value that stands for a file, where there is one of that type.
+    /// Returns the value that replaces a file, where there is one of that type.
     pub fn value<T: Any + Send + Sync>(&self, name: &Path) -> Option<Arc<T>> {
         self.values.get(name).cloned()?.downcast().ok()
     }
 
-    /// Returns whether a value stands for a file.
+    /// Returns whether a value replaces a file.
     pub fn has_value(&self, name: &Path) -> bool {
         self.values.contains_key(name)
     }
@@ -75,7 +75,7 @@ impl FileAccess {
     }
 
     /// Reads a whole UTF-8 file of at most [`MAX_BYTES`], once: later calls return the same text.
-    /// What is compressed with gzip is decompressed; the limit holds for the text.
+    /// Text compressed with gzip is decompressed; the limit holds for the text.
     pub fn read_text(&self, path: &Path) -> Result<Arc<String>> {
         let key = if is_standard(path) { Path::new(STANDARD) } else { path };
         if let Some(text) = self.texts().get(key) {
@@ -173,7 +173,7 @@ pub struct Siblings<'a> {
 impl Siblings<'_> {
     /// Reads a file that the document names, and returns its path with the text. It has to be a
     /// regular file inside the document's folder unless outside is allowed: a platform from
-    /// somebody else must not read arbitrary files.
+    /// another author must not read arbitrary files.
     pub fn read(&self, name: &str) -> Result<(PathBuf, Arc<String>)> {
         let path = self.path(name)?;
         let text = self.files.read_text(&path)?;

@@ -226,11 +226,12 @@ impl Question<'_> {
             (0..self.replicas).into_par_iter().map(one).collect::<Result<_>>()?;
         let metrics = self.metrics();
         let table = |side: usize| {
-            let head = std::iter::once("repetition".to_string()).chain(metrics.iter().cloned());
-            let mut csv = Csv::with_head(head.collect())?;
+            let keys = ["repetition", "method"].map(str::to_string).into_iter();
+            let mut csv = Csv::with_head(keys.chain(metrics.iter().cloned()).collect())?;
             for (k, values) in replicas.iter().enumerate() {
                 let cells = values[side].iter().map(|value| format!("{value:?}"));
-                let row: Vec<String> = std::iter::once(k.to_string()).chain(cells).collect();
+                let keys = [k.to_string(), "batch".to_string()].into_iter();
+                let row: Vec<String> = keys.chain(cells).collect();
                 csv.push(k + 2, &row)?;
             }
             Ok::<Csv, FormatError>(csv)

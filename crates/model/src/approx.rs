@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 /// Relative distance under which two values are the same.
 pub const EPSILON: f64 = 1e-9;
 
-/// How far `a` and `b` may lie apart and still be equal.
+/// Largest difference at which `a` and `b` still count as equal.
 #[inline]
 pub fn tolerance(a: f64, b: f64) -> f64 {
     EPSILON * a.abs().max(b.abs())

@@ -8,8 +8,9 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
 
 /// The upper median: of an even number of values the upper of the two in the middle. Sorts them.
 ///
-/// What runs learn goes by it. It is a value that was seen, so that of two figures, one of them an outlier, the
-/// estimate is one that came true; and decisions follow from it, which logs of earlier runs repeat.
+/// It is used wherever a run learns from measurements. It is a value that was seen, so that of two
+/// figures, one of them an outlier, the estimate is one that came true; and decisions follow from
+/// it, which logs of earlier runs repeat.
 pub fn upper_median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()

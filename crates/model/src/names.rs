@@ -1,5 +1,5 @@
 //! Many short strings in one allocation: a million task names cost their bytes and four more each.
-//! And names as text: what somebody wrote into a file must not steer a terminal.
+//! Also names as text: control characters from files must not reach a terminal.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! The known word that somebody probably meant.
+//! The known word that is closest to a misspelt one.
 
 /// The known word nearest to a misspelt one, or one that begins with it, unless it is another word
 /// altogether. Case does not matter; of equally near ones the first.

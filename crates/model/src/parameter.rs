@@ -6,7 +6,7 @@ use crate::nearest::nearest;
 use crate::units::Quantity;
 use thiserror::Error;
 
-/// Why a value was not taken.
+/// The reason why a value was not accepted.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[allow(missing_docs)] // the messages say it
 pub enum ParameterError {
@@ -23,7 +23,7 @@ pub fn bad(name: &str, value: impl std::fmt::Display, why: impl Into<String>) ->
     ParameterError::BadValue { name: name.into(), value: value.to_string(), why: why.into() }
 }
 
-/// Names and values as somebody gave them, in order; the last of a name counts.
+/// Names and values as given, in order; the last of a name counts.
 pub type Given = Vec<(String, String)>;
 
 fn unknown(owner: &str, name: &str, names: &[&str]) -> ParameterError {
@@ -58,7 +58,7 @@ pub fn check_known<'a>(
     Err(unknown(&owner, name, &names))
 }
 
-/// What was given of the parameters that a method has, in the order given.
+/// Returns the given parameters that a method has, in the order given.
 pub fn own<'g>(
     given: &'g [(String, String)],
     parameters: &'g [Parameter],
@@ -66,7 +66,7 @@ pub fn own<'g>(
     given.iter().filter(|(name, _)| parameters.iter().any(|p| p.name == name))
 }
 
-/// What a parameter may be.
+/// The type and range of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A whole number between two bounds.
@@ -90,9 +90,9 @@ pub enum Kind {
 pub struct Parameter {
     /// As on the command line, without dashes.
     pub name: &'static str,
-    /// What it is, one sentence.
+    /// Description, one sentence.
     pub about: &'static str,
-    /// What it may be.
+    /// Type and range.
     pub kind: Kind,
     /// The value when none is given; `auto` lets the method choose.
     pub default: &'static str,

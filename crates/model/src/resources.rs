@@ -1,4 +1,4 @@
-//! Resources besides cores: demands of tasks, capacities of hosts, zones and platforms.
+//! Resources other than cores: demands of tasks, capacities of hosts, zones and platforms.
 //!
 //! Amounts are whole numbers: bytes, or ten-thousandths of a unit. Demands are rounded up and
 //! capacities down, so that sums are exact and do not drift.
@@ -14,7 +14,7 @@ pub const PARTS: f64 = 10_000.0;
 /// Largest amount: sums over all tasks of a workflow stay within 64 bits.
 const LARGEST: f64 = 1e15;
 
-/// Why an amount is refused.
+/// The reason why an amount is refused.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{what} must be a finite number that is not negative and at most {LARGEST:e}, not {value}")]
 pub struct BadAmount {
@@ -126,7 +126,7 @@ pub enum Devices {
     Kinds(Vec<(Arc<str>, u32)>),
 }
 
-/// Demands of a task besides cores and fixed memory.
+/// Demands of a task other than cores and fixed memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
     /// Bytes of memory for every core.
@@ -169,7 +169,7 @@ impl DeviceKind {
     }
 }
 
-/// Capacities of one host besides cores and memory.
+/// Capacities of one host other than cores and memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostResources {
     /// Devices by kind, in the order of their ids.
@@ -191,7 +191,7 @@ impl HostResources {
             && self.storage.is_none()
     }
 
-    /// Why these capacities cannot be, if they cannot.
+    /// Returns the contradiction in these capacities, if there is one.
     pub fn problem(&self) -> Option<String> {
         for (at, kind) in self.gpus.iter().enumerate() {
             if self.gpus[..at].iter().any(|other| other.name == kind.name) {
@@ -232,7 +232,7 @@ impl HostResources {
 pub struct ZoneResource {
     /// Its name.
     pub name: Arc<str>,
-    /// How much there is.
+    /// Total amount.
     pub amount: Amount,
     /// Name of the zone.
     pub zone: Arc<str>,
@@ -245,7 +245,7 @@ pub struct ZoneResource {
 pub struct SharedResource {
     /// Its name.
     pub name: Arc<str>,
-    /// How much there is.
+    /// Total amount.
     pub amount: Amount,
     /// Slurm knows it as a licence of that name.
     pub slurm: bool,

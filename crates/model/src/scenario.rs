@@ -1,4 +1,4 @@
-//! A scenario: how the world behaves while a workflow runs, and how wrong the estimates are.
+//! A scenario: changes of hosts and links while a workflow runs, and errors of the estimates.
 //!
 //! It is the truth that no planner and no policy sees. It says only *what* happens, by name, in
 //! a form that a person can read and edit; nothing in it is drawn later but the estimate errors,
@@ -21,20 +21,20 @@ use crate::workflow::CostTable;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// How the world behaves; see the module's head. The default world holds still.
+/// Conditions of a run; see the module's head. The default has no changes and exact estimates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scenario {
     /// Its name.
     pub name: String,
-    /// Where it comes from, e.g. the command that generated it.
+    /// Its origin, e.g. the command that generated it.
     pub note: String,
     /// Seed of the estimate errors.
     pub seed: u64,
-    /// What happens to hosts; one entry per host at most.
+    /// Changes of hosts; one entry per host at most.
     pub hosts: Vec<HostStory>,
-    /// What happens to links; one entry per link at most.
+    /// Changes of links; one entry per link at most.
     pub links: Vec<LinkStory>,
-    /// How wrong the estimates are.
+    /// Errors of the estimates.
     pub errors: EstimateErrors,
     /// Run times that are fixed, whatever the errors say.
     pub actuals: Vec<Actual>,
@@ -42,35 +42,35 @@ pub struct Scenario {
     pub memory: Vec<ActualMemory>,
     /// Sizes of files that are not as the workflow says.
     pub sizes: Vec<ActualSize>,
-    /// What the workflow's own file states besides its estimates; `actuals` and `sizes` go before.
+    /// Actual values in the workflow's own file; `actuals` and `sizes` take precedence.
     pub measured: Option<Arc<Measured>>,
-    /// Inputs that also lie elsewhere than at the origin when the run begins.
+    /// Inputs of which there are copies elsewhere than at the origin when the run begins.
     pub copies: Vec<SpreadCopy>,
     /// Workflows and when they are submitted; empty: one workflow at the start.
     pub arrivals: Vec<Arrival>,
 }
 
-/// What happens to a host.
+/// The levels and outages of a host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostStory {
     /// Name of the host.
     pub host: String,
     /// Fraction of the peak speed over time, 0 to 1; takes the place of the platform's own. At 0
-    /// work stands still but is not lost.
+    /// work is suspended but not lost.
     pub availability: Option<Profile>,
-    /// When it is off: running work and transfers are lost.
+    /// Times off: running work and transfers are lost.
     pub outages: Vec<Outage>,
 }
 
-/// What happens to a link.
+/// The levels and outages of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkStory {
-    /// Which link.
+    /// Name of the link.
     pub link: LinkName,
     /// Fraction of the nominal bandwidth over time, 0 to 1; takes the place of the platform's
-    /// own. At 0 transfers stand still.
+    /// own. At 0 transfers are suspended.
     pub bandwidth: Option<Profile>,
-    /// When it is off: transfers on it are lost.
+    /// Times off: transfers on it are lost.
     pub outages: Vec<Outage>,
 }
 
@@ -95,7 +95,7 @@ pub enum Moment {
 /// A time of being off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outage {
-    /// When it begins.
+    /// Its begin.
     pub from: Moment,
     /// Seconds until the resource is back; `None`: for ever.
     pub lasts: Option<f64>,
@@ -103,16 +103,16 @@ pub struct Outage {
     pub keeps_data: bool,
 }
 
-/// How far actual and estimated times lie apart: a factor per task (and host), and per transfer.
+/// Differences between actual and estimated times: a factor per task (and host), and per transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EstimateErrors {
     /// Factor on execution times.
     pub compute: ErrorLaw,
     /// Factor on the bytes that transfers really move.
     pub transfer: ErrorLaw,
-    /// Which side is multiplied by the factor; the other is as the workflow says.
+    /// The side that is multiplied by the factor; the other is as the workflow says.
     pub wrong: Wrong,
-    /// What draws its own factor.
+    /// The unit that shares one factor.
     pub per: Grain,
 }
 
@@ -144,17 +144,17 @@ pub enum ErrorLaw {
     },
 }
 
-/// Which times an error factor multiplies.
+/// The times that an error factor multiplies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wrong {
-    /// What the workflow says are the estimates, the truth is multiplied.
+    /// The workflow states the estimates; the actual times are multiplied.
     #[default]
     Actual,
-    /// What the workflow says is the truth, what a planner is told is multiplied.
+    /// The workflow states the actual times; the estimates are multiplied.
     Estimate,
 }
 
-/// What draws its own error factor.
+/// The unit that shares one error factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grain {
     /// Every task on every host.
@@ -211,7 +211,7 @@ pub struct Measured {
     pub bytes: Vec<f64>,
 }
 
-/// An input that lies at a host, or at its place, from the start.
+/// An input of which there is a copy at a host, or at its place, from the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpreadCopy {
     /// Name of the file.
@@ -225,9 +225,9 @@ pub struct SpreadCopy {
 pub struct Arrival {
     /// Name of the workflow, or of its file.
     pub workflow: String,
-    /// When.
+    /// Time of its submission.
     pub when: When,
-    /// What it is submitted under.
+    /// Owner, priority and limits.
     pub terms: Terms,
     /// Its deadline as a part of the way from the least to the most that the tasks of its critical
     /// path can take on the platform.
@@ -237,25 +237,25 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// A workflow that nobody wants anything in particular of.
+    /// A workflow without owner, priority or limits.
     pub fn new(workflow: impl Into<String>, when: When) -> Arrival {
         let (workflow, terms) = (workflow.into(), Terms::default());
         Arrival { workflow, when, terms, deadline_factor: None, budget_factor: None }
     }
 }
 
-/// When a workflow arrives.
+/// The time at which a workflow arrives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
     /// Seconds from the start.
     At(f64),
-    /// When this fraction of the tasks of the workflow before it are done.
+    /// The moment at which this fraction of the tasks of the workflow before it are done.
     AfterTasks(f64),
-    /// When this fraction of the deadline of the workflow before it has passed.
+    /// The moment at which this fraction of the deadline of the workflow before it has passed.
     AfterDeadline(f64),
 }
 
-/// What is wrong with a scenario.
+/// An error in a scenario.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[allow(missing_docs)] // the messages say it
 pub enum ScenarioError {

@@ -1,4 +1,4 @@
-//! How the run time of a task depends on the number of processors it gets.
+//! Run time of a task as a function of the number of processors it gets.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl SpeedUp {
         }
     }
 
-    /// What is wrong with the parameters, if anything.
+    /// Returns the error in the parameters, if there is one.
     pub fn problem(&self) -> Option<String> {
         let bad = |x: f64| !x.is_finite();
         match self {

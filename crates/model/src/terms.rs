@@ -1,11 +1,11 @@
-//! Whose a workflow is and what is wanted of it.
+//! Owner, priority and limits of a submitted workflow.
 
 use crate::schedule::Limits;
 
-/// What a workflow was submitted under, where several share a platform.
+/// Owner, priority and limits of a workflow, where several share a platform.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
-    /// Who submitted it; empty when nobody says.
+    /// The user who submitted it; empty when unknown.
     pub owner: String,
     /// Its weight among others; larger comes first.
     pub priority: f64,

@@ -1,4 +1,4 @@
-//! What happened, one record per event, in the same form for real and simulated runs.
+//! Records of a run, one per event, in the same form for real and simulated runs.
 
 use crate::ids::{FileId, HostId, LinkId, ProcId, TaskId};
 use crate::schedule::{Placement, Schedule};
@@ -9,117 +9,118 @@ use std::collections::HashMap;
 pub enum Happening {
     /// A task began to compute on some processors.
     TaskStarted {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// Where.
+        /// Its processors.
         procs: Vec<ProcId>,
     },
     /// A task ended.
     TaskFinished {
-        /// Which.
+        /// The task.
         task: TaskId,
     },
     /// A task ended without result.
     TaskFailed {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// Why.
+        /// The reason, in words.
         reason: String,
     },
     /// A running task was stopped to run elsewhere.
     TaskCancelled {
-        /// Which.
+        /// The task.
         task: TaskId,
     },
     /// A finished task has to be done again.
     TaskRewound {
-        /// Which.
+        /// The task.
         task: TaskId,
     },
     /// A task that was rewound counts as done after all: its results are back.
     TaskRestored {
-        /// Which.
+        /// The task.
         task: TaskId,
     },
     /// A task failed for the last time.
     TaskAbandoned {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// Why, and what it blocks.
+        /// The reason, and the tasks that it blocks.
         reason: String,
     },
     /// A file, or a block of one that is spread over hosts, began to move.
     TransferStarted {
-        /// Which.
+        /// The file.
         file: FileId,
-        /// From where.
+        /// The sender.
         from: HostId,
-        /// To where.
+        /// The receiver.
         to: HostId,
-        /// How much.
+        /// Size, bytes.
         bytes: f64,
     },
-    /// It arrived.
+    /// A transfer arrived.
     TransferFinished {
-        /// Which.
+        /// The file.
         file: FileId,
-        /// From where.
+        /// The sender.
         from: HostId,
-        /// To where.
+        /// The receiver.
         to: HostId,
-        /// How much, where that is not what was to move: the file weighs something else than stated.
+        /// Bytes moved, where they differ from those at the start: the file's real size is not the
+        /// stated one.
         bytes: Option<f64>,
     },
     /// A transfer broke off.
     TransferFailed {
-        /// Which file.
+        /// The file.
         file: FileId,
-        /// From where.
+        /// The sender.
         from: HostId,
-        /// To where.
+        /// The receiver.
         to: HostId,
-        /// How much had arrived, in vain.
+        /// Bytes that had arrived; they are lost.
         bytes: f64,
-        /// Why.
+        /// The reason, in words.
         reason: String,
     },
     /// A host is gone.
     HostLost {
-        /// Which.
+        /// The host.
         host: HostId,
     },
     /// A host is back.
     HostBack {
-        /// Which.
+        /// The host.
         host: HostId,
     },
-    /// The speed of a host changed to this share of its peak; at 0 work stands still.
+    /// The speed of a host changed to this share of its peak; at 0 work is suspended.
     HostChanged {
-        /// Which.
+        /// The host.
         host: HostId,
         /// Share of the peak.
         availability: f64,
     },
     /// The bandwidth of a link changed (bytes/s); 0 when it is gone.
     LinkChanged {
-        /// Which.
+        /// The link.
         link: LinkId,
         /// Bytes per second.
         bandwidth: f64,
     },
     /// A machine that exists only while leased is there, and paid from now on.
     LeaseReady {
-        /// Which.
+        /// The host.
         host: HostId,
     },
     /// It was given back or went away.
     LeaseEnded {
-        /// Which.
+        /// The host.
         host: HostId,
     },
     /// The policy made a new plan.
     Replanned {
-        /// How many placed or running tasks it moves.
+        /// Number of placed or running tasks that it moves.
         moved: usize,
     },
 }
@@ -130,7 +131,7 @@ impl Happening {
         matches!(self, Happening::HostChanged { .. } | Happening::LinkChanged { .. })
     }
 
-    /// What a transfer that arrived moved, where that is not what was to move.
+    /// Returns the bytes that a transfer moved, where they differ from those at its start.
     pub fn weighed(&self) -> Option<f64> {
         match self {
             Happening::TransferFinished { bytes, .. } => *bytes,
@@ -144,7 +145,7 @@ impl Happening {
 pub struct Record {
     /// Seconds since the start.
     pub at: f64,
-    /// What.
+    /// The event.
     pub what: Happening,
 }
 
@@ -166,8 +167,8 @@ impl Trace {
         &self.records
     }
 
-    /// Where and when each of so many tasks ran that is done in the end: the last time, where it
-    /// was done again.
+    /// Returns the placements of the tasks that are done in the end; `tasks` is the number of all.
+    /// Of a task that was repeated the last execution counts.
     pub fn schedule(&self, tasks: usize) -> Schedule {
         let mut ran: Vec<Option<Placement>> = vec![None; tasks];
         for span in self.spans() {
@@ -192,8 +193,8 @@ impl Trace {
         Schedule { placements: placements.collect(), ..Schedule::default() }
     }
 
-    /// What took time, from its beginning to its end, in order of the ends; what never ended comes
-    /// last, in order of the beginnings, and ends with the trace.
+    /// Returns the tasks and transfers with their times, in order of the ends; those that never
+    /// ended come last, in order of the beginnings, and end with the trace.
     pub fn spans(&self) -> Vec<Span<'_>> {
         let mut under_way = UnderWay::default();
         let mut spans = Vec::new();
@@ -215,7 +216,8 @@ impl Trace {
     }
 }
 
-/// What has begun and not ended, record by record, with what somebody noted of each beginning.
+/// Tasks and transfers that have begun and not ended, each with a note of the caller on its
+/// beginning.
 #[derive(Debug)]
 pub struct UnderWay<T> {
     begun: HashMap<Key, T>,
@@ -261,7 +263,7 @@ impl<T> UnderWay<T> {
     }
 }
 
-/// What is under way, one at a time.
+/// A task or transfer that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Task(TaskId),
@@ -271,13 +273,13 @@ enum Key {
 /// Something that took time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span<'t> {
-    /// What.
+    /// The task or transfer.
     pub work: Work<'t>,
     /// Begin.
     pub start: f64,
     /// End.
     pub finish: f64,
-    /// How it ended.
+    /// The way it ended.
     pub end: End,
     /// The record of its end, or of its beginning where it has none.
     pub record: usize,
@@ -294,37 +296,37 @@ impl<'t> Span<'t> {
     }
 }
 
-/// What took time.
+/// A task or a transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Work<'t> {
     /// A task computed.
     Task {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// Where.
+        /// Its processors.
         procs: &'t [ProcId],
     },
     /// A file, or a block of one, moved.
     Transfer {
-        /// Which.
+        /// The file.
         file: FileId,
-        /// From where.
+        /// The sender.
         from: HostId,
-        /// To where.
+        /// The receiver.
         to: HostId,
-        /// How much.
+        /// Size, bytes.
         bytes: f64,
     },
 }
 
-/// How a span ended.
+/// The way a span ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With its result.
+    /// Ended with its result.
     Finished,
     /// Without one.
     Failed,
-    /// Stopped, to go on elsewhere.
+    /// Stopped, to continue elsewhere.
     Cancelled,
     /// Not before the trace did.
     Open,

@@ -3,12 +3,12 @@
 //!
 //! Upper and lower case matter: `B` is a byte and `b` a bit, `k`, `M`, `G` are powers of 1000 and
 //! `Ki`, `Mi`, `Gi` powers of 1024. A number without a unit is refused, unless the format at hand
-//! says that it stands for the base unit ([`Quantity::parse_or_bare`]).
+//! says that it means the base unit ([`Quantity::parse_or_bare`]).
 
 use std::fmt;
 use thiserror::Error;
 
-/// What a text with a unit measures.
+/// The quantity that a text with a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quantity {
     /// Flop per second; a hertz counts as one flop per second.
@@ -21,41 +21,41 @@ pub enum Quantity {
     Duration,
 }
 
-/// Why a text is no quantity.
+/// The reason why a text is no quantity.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum UnitError {
     /// It does not begin with a number.
     #[error("\"{text}\" is no {quantity}: it must begin with a number, e.g. {}", quantity.example())]
     NoNumber {
-        /// As written.
+        /// The text as written.
         text: String,
-        /// What was wanted.
+        /// The expected quantity.
         quantity: Quantity,
     },
     /// A number and nothing else.
     #[error("\"{text}\" has no unit: write e.g. {} ({})", quantity.example(), quantity.known())]
     NoUnit {
-        /// As written.
+        /// The text as written.
         text: String,
-        /// What was wanted.
+        /// The expected quantity.
         quantity: Quantity,
     },
     /// A unit that does not exist or measures something else.
     #[error("\"{unit}\" in \"{text}\" is no unit of {quantity}{}: use {}", hint(unit, *quantity), quantity.known())]
     UnknownUnit {
-        /// As written.
+        /// The text as written.
         text: String,
         /// The unit in it.
         unit: String,
-        /// What was wanted.
+        /// The expected quantity.
         quantity: Quantity,
     },
     /// Below zero, or too large for a number.
     #[error("\"{text}\" is no {quantity}: it must be a finite number of at least 0")]
     OutOfRange {
-        /// As written.
+        /// The text as written.
         text: String,
-        /// What was wanted.
+        /// The expected quantity.
         quantity: Quantity,
     },
 }
@@ -90,7 +90,7 @@ const DURATIONS: [(&str, f64); 11] = [
     ("w", 604_800.0),
 ];
 
-/// The unit that was probably meant, as a question; case tells bits from bytes and counts.
+/// The unit that was probably meant, as a question; case distinguishes bits from bytes and counts.
 fn hint(unit: &str, quantity: Quantity) -> String {
     let known = quantity.known();
     let mut units = known.split(|c: char| !c.is_alphanumeric()).filter(|u| !u.is_empty());

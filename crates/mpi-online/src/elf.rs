@@ -1,4 +1,4 @@
-//! Which MPI a program is linked with: the libraries named in its ELF file.
+//! Detection of the MPI that a program is linked with, from the libraries named in its ELF file.
 
 use std::fs;
 use std::io;

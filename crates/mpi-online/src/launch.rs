@@ -24,11 +24,11 @@ use thiserror::Error;
 /// The way computations of the program count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
-    /// They take no time.
+    /// Computations take no time.
     None,
-    /// They take their CPU time here, scaled by the speed of the machine.
+    /// Computations take their CPU time here, scaled by the speed of the machine.
     Measure,
-    /// They take what the program charges.
+    /// Computations take the time that the program charges.
     Charged,
 }
 
@@ -61,10 +61,10 @@ pub struct Finished {
 /// The reason why a program could not be run to its end.
 #[derive(Debug, Error)]
 pub enum OnlineError {
-    /// It cannot be started.
+    /// The program cannot be started.
     #[error("{0}")]
     Start(String),
-    /// It failed.
+    /// The replay failed.
     #[error(transparent)]
     Run(#[from] ReplayError),
 }
@@ -76,7 +76,7 @@ const KILLED: u64 = 2 << 32;
 /// The processes of all ranks.
 pub(crate) struct Processes {
     children: Vec<Child>,
-    /// How each ended.
+    /// Per rank: 0 while alive, else its exit code or signal with a mark in the upper half.
     ends: Arc<Vec<AtomicU64>>,
 }
 
@@ -96,7 +96,7 @@ impl Processes {
         self.end(rank) == ALIVE && self.culprit().is_none()
     }
 
-    /// How a rank ended, in words.
+    /// Returns the end of a rank, in words.
     pub(crate) fn describe_end(&self, rank: u32) -> String {
         let end = self.end(rank);
         match end >> 32 {
@@ -189,7 +189,7 @@ pub fn run(
     let outcome = match failed {
         Some(error) => Err(error),
         None => {
-            // Once all ranks have loaded the library, nobody needs the file.
+            // Once all ranks have loaded the library, the file is not needed.
             let started = Box::new(move || drop(library));
             let compute = (launch.compute, launch.threshold);
             let mut running = Running::new(lanes, &processes, compute, launch.record, started);
@@ -341,7 +341,7 @@ fn forward(from: impl Read + Send + 'static, to: Arc<Mutex<File>>) -> JoinHandle
         let mut from = BufReader::new(from);
         let mut line = Vec::new();
         while from.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
-            // That nobody reads it any more does not end the simulation.
+            // A closed output does not end the simulation.
             let _ = to.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line);
             line.clear();
         }

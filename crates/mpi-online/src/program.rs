@@ -142,7 +142,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// The reason why the ranks cannot go on: an abort that somebody left, or how a process ended.
+    /// The reason why the ranks cannot continue: the message of an abort, or the end of a process.
     fn broken(&mut self, rank: u32) -> ReplayError {
         let culprit = self.processes.culprit().unwrap_or(rank);
         let lane = &mut self.lanes[culprit as usize];

@@ -44,7 +44,7 @@ pub fn copy(from: c_int, to: c_int) -> Outcome {
         let Some(Keyval { copy: Some(copy), extra, .. }) = keyval else { continue };
         let (mut new, mut flag) = (value, 0);
         let old = value;
-        // 1 stands for the function that copies the value (MPI_DUP_FN is a function in MPICH).
+        // 1 means the function that copies the value (MPI_DUP_FN is a function in MPICH).
         // SAFETY: the program gave this function for attributes.
         let code = unsafe {
             copy(

@@ -1,4 +1,5 @@
-//! How the functions of MPI are written here: a body that gives `Outcome`, and what a failure means.
+//! Definition of the functions of MPI: a body that returns `Outcome`, and the handling of its
+//! failure.
 
 use crate::protocol::{Request, What};
 use crate::state::{

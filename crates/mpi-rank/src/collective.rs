@@ -187,7 +187,7 @@ unsafe fn bcast(
     unsafe { perform(comm, request, part) }
 }
 
-/// What is sent and what is received, one block each.
+/// The buffers sent and received, one block each: address, elements, type.
 #[derive(Clone, Copy)]
 struct Pair {
     send: (*const c_void, c_int, c_int),

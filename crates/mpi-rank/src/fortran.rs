@@ -1,7 +1,7 @@
 //! Fortran's names: every argument is an address, the error code comes last.
 //!
-//! Handles are C's handles, a status is five integers. What stands for no buffer or no status are addresses
-//! of variables in common blocks, which the program has its own copies of.
+//! Handles are C's handles, a status is five integers. No buffer and no status are marked by
+//! addresses of variables in common blocks, which the program has its own copies of.
 
 use crate::state::{Status, UserFunction};
 use std::ffi::{c_char, c_int, c_void};

@@ -28,7 +28,8 @@ fn elements(count: c_int) -> Outcome<usize> {
     }
 }
 
-/// Where a message goes: communicator of the trace, partner, tag. `None`: to or from nobody.
+/// Returns the route of a message: communicator of the trace, partner, tag. `None` for
+/// `MPI_PROC_NULL`.
 fn route(
     state: &State,
     comm: c_int,
@@ -56,7 +57,7 @@ fn route(
     Ok(Some((known.id, if any { -1 } else { peer }, tag)))
 }
 
-/// Posts a send; gives its number, `None` for a message to nobody.
+/// Posts a send; returns its number, `None` for `MPI_PROC_NULL`.
 unsafe fn post_send(
     state: &mut State,
     stated: Stated,
@@ -197,7 +198,7 @@ fn receive_request(state: &mut State, stated: Stated, datatype: Arc<Datatype>) -
     })
 }
 
-/// What completing some requests gave: position, status, and data to be put in place.
+/// The result of completing some requests: positions, statuses, and data to be put in place.
 #[derive(Default)]
 struct Completion {
     flag: bool,
@@ -605,7 +606,7 @@ mpi! {
     }
     fn MPI_Request_free(request: *mut c_int) {
         running(|state| match state.requests.remove(*request) {
-            // What it began goes on; receives into its buffer are not looked for any more.
+            // The operation continues; receives into its buffer are not looked for any more.
             Some(_) => Ok(()),
             None => fault(class::REQUEST, "there is no such request"),
         })?;
@@ -613,7 +614,7 @@ mpi! {
         Ok(())
     }
     fn MPI_Request_get_status(request: c_int, flag: *mut c_int, status: *mut Status) {
-        // A request that is outstanding is not complete before somebody waits for it or tests it.
+        // A request that is outstanding is not complete before a wait or a test.
         let complete = running(|state| {
             Ok(match state.requests.get(request) {
                 Some(pending) if pending.active && pending.number.is_some() => None,

@@ -1,10 +1,10 @@
-//! What a rank asks the simulator, and what it gets back: flat records, little-endian.
+//! Requests of a rank to the simulator, and the replies: flat records, little-endian.
 
-/// Name of the environment variable that tells a rank where it belongs:
+/// Name of the environment variable that describes a rank:
 /// `PATH RANK SIZE MODE SPEED HOST`, the path being that of the shared memory.
 pub const VARIABLE: &str = "SLACKLINE_MPI";
 
-/// What a rank asks for.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum What {
@@ -96,7 +96,7 @@ impl What {
     ];
 }
 
-/// How the result of a rank follows from the inputs of all.
+/// The rule by which the result of a rank follows from the inputs of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Plan {
@@ -141,14 +141,14 @@ impl Plan {
     ];
 }
 
-/// What a rank asks.
+/// A request of a rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The kind.
     pub what: What,
     /// Whether the rank waits for a [`Reply`].
     pub answer: bool,
-    /// How the result of a collective comes about.
+    /// Rule for the result of a collective.
     pub plan: Plan,
     /// Kind of a collective by its position in `Kind::ALL`; 1 for a synchronous send.
     pub kind: u8,
@@ -322,9 +322,9 @@ pub struct Delivery {
 pub struct Reply {
     /// The date.
     pub date: f64,
-    /// Whether a test, a look or a cancellation succeeded, or a sample is to be executed.
+    /// Whether a test, a probe or a cancellation succeeded, or a sample is to be executed.
     pub flag: bool,
-    /// What a probe found: source in the world, tag, bytes.
+    /// The message that a probe found: source in the world, tag, bytes.
     pub found: (i32, i32, u64),
     /// Requests that are done.
     pub completed: Vec<u32>,

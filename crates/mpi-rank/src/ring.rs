@@ -38,7 +38,7 @@ const FUTEX_WAKE: i32 = 1;
 #[repr(C, align(64))]
 struct Word(AtomicU32);
 
-/// What the two sides know of each other; each word in a cache line of its own.
+/// State shared by the two sides; each word in a cache line of its own.
 #[repr(C)]
 struct Control {
     /// Bytes written.
@@ -70,7 +70,7 @@ impl Shared {
     /// The ring from the rank to the simulator is the first, the one back the second.
     fn ring(&self, second: bool) -> Ring {
         let offset = if second { RING + CONTROL } else { 0 };
-        // SAFETY: both rings lie within the `SHARED` bytes of the mapping.
+        // SAFETY: both rings are within the `SHARED` bytes of the mapping.
         unsafe { Ring { control: self.at.add(offset).cast(), data: self.at.add(offset + CONTROL) } }
     }
 
@@ -123,7 +123,7 @@ impl Word {
     }
 }
 
-/// Longest sleep without a look whether the other side lives, and the first.
+/// Longest sleep between checks that the other side is alive, and the first, nanoseconds.
 const LONGEST_NAP: u64 = 5_000_000;
 const FIRST_NAP: u64 = 200_000;
 

@@ -1,8 +1,8 @@
 //! One-sided communication between fences.
 //!
-//! Operations are collected. A fence is a barrier that tells every rank what the others want of it,
-//! the messages that follow from that, and another barrier. Reads come before writes; writes are
-//! made in the order of the ranks and of their calls.
+//! Operations are collected. A fence is a barrier that passes every rank the requests of the
+//! others, the messages that follow from that, and another barrier. Reads come before writes;
+//! writes are made in the order of the ranks and of their calls.
 
 use crate::call::{in_comm, mpi, put};
 use crate::collective::Part;
@@ -33,9 +33,9 @@ struct Access {
     element: u32,
     /// Bytes at the target, from the displacement on.
     segments: Vec<(i64, u64)>,
-    /// What is written.
+    /// Bytes to write.
     data: Vec<u8>,
-    /// Where what is read goes.
+    /// Destination of the bytes read: address, elements, type.
     to: (usize, usize, Arc<Datatype>),
 }
 
@@ -123,7 +123,7 @@ fn meet(state: &mut State, comm: c_int, blocks: Vec<Vec<u8>>) -> Outcome<Parts> 
     Ok(Parts { lengths: delivery.parts, data: delivery.data })
 }
 
-/// The memory behind a wish, if it lies in the window.
+/// The memory that a request addresses, if it is in the window.
 fn place(window: &Window, wanted: &Wanted) -> Outcome<usize> {
     let from = wanted.displacement * i64::from(window.unit);
     for &(offset, length) in &wanted.segments {

@@ -1,4 +1,5 @@
-//! What programs may say about their computations: amounts, and blocks that are run a few times only.
+//! Statements of programs about their computations: amounts, and blocks that are run a few times
+//! only.
 
 use crate::protocol::{Request, What};
 use crate::state::{Outcome, kernel_clock, running};

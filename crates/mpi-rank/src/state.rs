@@ -1,4 +1,4 @@
-//! What a rank knows, and how it talks to the simulator.
+//! State of a rank, and its connection to the simulator.
 
 use crate::protocol::{Delivery, Plan, Reply, Request, VARIABLE, What};
 use crate::ring::{Reader, Shared, Writer};
@@ -74,7 +74,7 @@ pub struct Fault {
     pub text: String,
 }
 
-/// What a call gives.
+/// The result of a call.
 pub type Outcome<T = ()> = Result<T, Fault>;
 
 /// A failure in the world's communicator.
@@ -185,7 +185,8 @@ impl Comm {
         }
     }
 
-    /// What is added to tags, so that processes can talk to themselves in communicators of their own.
+    /// Returns the offset of tags, by which processes can send to themselves in communicators of
+    /// their own.
     pub fn tag_base(&self) -> i32 {
         if self.own > 0 { (1 << 28) + ((self.own - 1) % 96) * (1 << 24) } else { 0 }
     }
@@ -198,7 +199,7 @@ pub struct Parts {
     pub data: Vec<u8>,
 }
 
-/// What is done with the data of a request, after the state is free again.
+/// The use of the data of a request, after the state is free again.
 #[derive(Clone, Debug)]
 pub enum Finish {
     /// Nothing.
@@ -301,7 +302,7 @@ pub struct Pending {
     pub kind: Kind,
     pub finish: Finish,
     pub comm: i32,
-    /// What to give for one that is complete already.
+    /// Status of a request that is complete already.
     pub status: Status,
     /// Whether it is started: inactive ones have an empty status.
     pub active: bool,
@@ -358,7 +359,7 @@ impl<T> Table<T> {
     }
 }
 
-/// How computations count.
+/// The accounting of computations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Not at all.
@@ -369,7 +370,7 @@ pub enum Mode {
     Charged,
 }
 
-/// How far the process is.
+/// The phase of the process between `MPI_Init` and `MPI_Finalize`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Before,
@@ -476,7 +477,7 @@ pub fn last_date() -> f64 {
     f64::from_bits(DATE.load(Ordering::Relaxed))
 }
 
-/// Does something with the state, if nobody else does.
+/// Calls a function with the state, unless the state is in use.
 pub fn try_with<R>(f: impl FnOnce(&mut State) -> R) -> Option<R> {
     let mut guard = STATE.try_lock().ok()?;
     guard.as_mut().map(|state| f(state))

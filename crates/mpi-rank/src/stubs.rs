@@ -34,7 +34,7 @@ static WEIGHTS_EMPTY: i32 = 0;
 /// An address that is never followed.
 #[repr(transparent)]
 pub struct Address(#[allow(dead_code)] *const i32);
-// SAFETY: nobody reads or writes through it.
+// SAFETY: it is never read or written through.
 unsafe impl Sync for Address {}
 
 stubs! {

@@ -29,7 +29,7 @@ pub struct Datatype {
     pub extent: isize,
     /// In the order of the data.
     pub segments: Vec<Segment>,
-    /// How it was made, for those who ask: combiner, integers, addresses, types.
+    /// Constructor of the type, for `MPI_Type_get_contents`: combiner, integers, addresses, types.
     pub envelope: (i32, Vec<i32>, Vec<isize>, Vec<i32>),
     /// Its name.
     pub name: String,
@@ -101,7 +101,7 @@ const NAMES: [(u32, &str); 62] = [
     (0x4c001035, "MPI_CXX_DOUBLE_COMPLEX"),
 ];
 
-/// How a type was made, MPICH's codes.
+/// Constructors of types, MPICH's codes.
 pub mod combiner {
     pub const NAMED: i32 = 1;
     pub const DUP: i32 = 2;

@@ -1,4 +1,4 @@
-//! What a rank does, line by line.
+//! Actions of a rank, one per line of a trace.
 
 /// The collective operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,7 +93,7 @@ impl Kind {
 /// A call of a collective by one rank. Sizes are bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Which operation.
+    /// The operation.
     pub kind: Kind,
     /// The special rank, where there is one.
     pub root: u32,
@@ -133,10 +133,10 @@ impl Call {
 /// Stands for any rank or any tag in a receive.
 pub const ANY: i32 = -1;
 
-/// How a send is done.
+/// The mode of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// As the size says.
+    /// Eager and detached below the sizes in the settings.
     Standard,
     /// The sender waits for the receiver.
     Synchronous,
@@ -153,7 +153,7 @@ pub struct Envelope {
     pub bytes: Option<u64>,
 }
 
-/// Which requests an action is about.
+/// The requests an action is about.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Which {
     /// The oldest with this source, destination and tag.
@@ -175,7 +175,7 @@ pub enum Action {
     Compute(f64),
     /// Does nothing, seconds.
     Sleep(f64),
-    /// Sends and goes on as the protocol allows.
+    /// Sends and continues as the protocol allows.
     Send(Envelope, Mode),
     /// Begins to send.
     Isend(Envelope, Mode),
@@ -237,9 +237,9 @@ pub enum Action {
 /// An action with what the extended format adds to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// In which communicator.
+    /// Number of the communicator; 0 is the world.
     pub comm: u32,
     /// Number given to the request, where there is one.
     pub request: Option<u32>,
@@ -252,7 +252,7 @@ impl Line {
     }
 }
 
-/// What kind of time an action takes; for profiles and pictures.
+/// The kind of time an action takes; for profiles and pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Activity {
     /// Computing.
@@ -272,7 +272,7 @@ pub enum Activity {
 }
 
 impl Activity {
-    /// How many there are.
+    /// Number of kinds.
     pub const COUNT: usize = 6 + Kind::ALL.len();
 
     /// A number below [`Activity::COUNT`].
@@ -295,7 +295,7 @@ impl Activity {
         plain.into_iter().chain(Kind::ALL.into_iter().map(Activity::Collective))
     }
 
-    /// What tables call it.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Activity::Compute => "compute",
@@ -310,7 +310,7 @@ impl Activity {
 }
 
 impl Action {
-    /// What kind of time it takes.
+    /// Returns the kind of time it takes.
     pub fn activity(&self) -> Activity {
         match self {
             Action::Compute(_) => Activity::Compute,

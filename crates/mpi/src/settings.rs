@@ -1,4 +1,4 @@
-//! What an MPI implementation and a network cost: SimGrid's keys, and a few of our own.
+//! Costs of an MPI implementation and a network: SimGrid's keys, and a few of our own.
 
 use crate::action::Kind;
 use crate::collectives::{Choice, Selector};
@@ -64,7 +64,7 @@ pub struct ReplaySettings {
     pub envelope: u64,
     /// Messages below this size are sent without waiting for the receiver.
     pub eager_below: u64,
-    /// The sender of a message below this size goes on at once.
+    /// The sender of a message below this size continues at once.
     pub detached_below: u64,
     /// Slept by a blocking detached send.
     pub os: Overhead,
@@ -74,7 +74,7 @@ pub struct ReplaySettings {
     pub or: Overhead,
     /// Slept by a test, seconds.
     pub test: f64,
-    /// Slept by a look for a message, seconds.
+    /// Slept by a probe that does not block, seconds.
     pub iprobe: f64,
     /// Whether failed tests cost more and more.
     pub grow: bool,
@@ -88,7 +88,7 @@ pub struct ReplaySettings {
     pub idle_before_profile: bool,
     /// Flop/s by flop of a burst, instead of the hosts' speed: `(threshold, rate)`.
     pub rates: Vec<(f64, f64)>,
-    /// Which algorithm a collective takes.
+    /// The algorithm of every collective.
     pub choice: Choice,
 }
 

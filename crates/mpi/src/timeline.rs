@@ -1,4 +1,4 @@
-//! What every rank did when, for pictures and other tools.
+//! Activities of every rank over time, for pictures and other tools.
 
 use crate::action::Activity;
 use crate::replay::Observer;
@@ -7,9 +7,9 @@ use std::io::{self, Write};
 /// A stretch of time of a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// Whose.
+    /// The rank.
     pub rank: u32,
-    /// Doing what.
+    /// Its activity.
     pub activity: Activity,
     /// Begin, seconds.
     pub start: f64,

@@ -43,7 +43,7 @@ impl Random {
 struct Dag {
     flops: Vec<f64>,
     hosts: Vec<u32>,
-    /// What each task still waits for.
+    /// Number of inputs each task still waits for.
     pending: Vec<u32>,
     first_edge: Vec<u32>,
     /// Target and bytes.

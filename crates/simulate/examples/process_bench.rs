@@ -1,4 +1,5 @@
-//! What processes cost, beside `ci/simgrid/switches.cpp`: `process_bench PLATFORM yield|sleep|message|spawn PROCESSES STEPS`.
+//! Cost of processes, for comparison with `ci/simgrid/switches.cpp`: `process_bench PLATFORM
+//! yield|sleep|message|spawn PROCESSES STEPS`.
 
 use slackline_simulate::process::{Interrupted, World};
 use std::error::Error;

@@ -2,7 +2,7 @@
 //! points; no processes.
 //!
 //! A job may be created without a place and be placed while the simulation runs, so that a
-//! scheduler can simulate up to a watch point, react, and go on. Jobs that become ready at one
+//! scheduler can simulate up to a watch point, react, and continue. Jobs that become ready at one
 //! instant start in the order of their numbers.
 
 use crate::kernel::ActivityId;
@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use thiserror::Error;
 
-/// How far a job has come.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum JobState {
     /// Has no place, and waits for others.
@@ -21,7 +21,7 @@ pub enum JobState {
     Schedulable,
     /// Has a place, and waits for others or for its date.
     Scheduled,
-    /// Under way.
+    /// Started and not ended.
     Running,
     /// Finished.
     Done,
@@ -48,9 +48,9 @@ pub enum GraphError {
         if *.left == 1 { "activity has" } else { "activities have" }
     )]
     GivenUp {
-        /// How far it came, seconds.
+        /// The date reached, seconds.
         date: f64,
-        /// So many changes were simulated.
+        /// Number of changes simulated.
         changes: u64,
         /// Jobs that have not ended.
         left: usize,
@@ -221,17 +221,17 @@ impl<'p> GraphRun<'p> {
         self.watched.insert((job, state));
     }
 
-    /// How far a job has come.
+    /// Returns the state of a job.
     pub fn state(&self, job: u32) -> JobState {
         self.jobs[job as usize].state
     }
 
-    /// When a job started, if it did.
+    /// Returns the date at which a job started, if it did.
     pub fn start(&self, job: u32) -> Option<f64> {
         Some(self.jobs[job as usize].start).filter(|date| date.is_finite())
     }
 
-    /// When a job was done or failed, if it was.
+    /// Returns the date at which a job was done or failed, if it was.
     pub fn finish(&self, job: u32) -> Option<f64> {
         Some(self.jobs[job as usize].finish).filter(|date| date.is_finite())
     }

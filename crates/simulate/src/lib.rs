@@ -1,5 +1,5 @@
 //! The fluid simulator: computations, transfers, disk operations and parallel tasks share
-//! resources; the simulator says who gets which rate and what ends when.
+//! resources; the simulator computes their rates and the dates at which they end.
 //!
 //! From the inside out: [`solver`] shares capacities, [`kernel`] lets time pass over the shares,
 //! [`simulation`] knows hosts, links and disks under the rules of [`models`], [`graph`] runs

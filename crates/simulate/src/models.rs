@@ -1,4 +1,4 @@
-//! Which rules turn hosts, links and disks into capacities and rates.
+//! Rules that turn hosts, links and disks into capacities and rates.
 //!
 //! The default is what SimGrid 3.32 does when nothing is configured: LV08 (Velho & Legrand 2009)
 //! with cross-traffic. [`Models::preset`] knows other releases by name.
@@ -30,7 +30,7 @@ const KEYS: &[&str] = &[
     "smpi/IB-penalty-factors",
 ];
 
-/// How transfers use the network.
+/// The model of transfers over the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkModel {
     /// Flows with the given factors that share links (CM02, LV08, SMPI differ in the factors).
@@ -43,7 +43,7 @@ pub enum NetworkModel {
     Constant,
 }
 
-/// How InfiniBand slows down flows that share an adapter.
+/// Factors by which InfiniBand slows down flows that share an adapter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Penalties {
     /// Be: for flows that enter one receiver.
@@ -59,7 +59,7 @@ impl Penalties {
     pub const DEFAULT: Penalties = Penalties { entering: 0.965, leaving: 0.925, busy: 1.35 };
 }
 
-/// How activities share hosts and links.
+/// The model by which activities share hosts and links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostModel {
     /// Executions share cores, transfers share links (Cas01 and the network model).
@@ -110,9 +110,9 @@ impl Factor {
 /// The rules of one simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Models {
-    /// How activities share hosts and links.
+    /// Sharing of hosts and links.
     pub host: HostModel,
-    /// How transfers use the network.
+    /// Model of transfers over the network.
     pub network: NetworkModel,
     /// The latency phase lasts this many route latencies.
     pub latency_factor: Factor,
@@ -137,7 +137,7 @@ pub struct Models {
     pub receiving_occupies_core: bool,
     /// Data that stay on a host cross its links too; only where everything is a parallel task.
     pub charge_local: bool,
-    /// What flows that share an adapter of an InfiniBand network pay.
+    /// Slow-down of flows that share an adapter of an InfiniBand network.
     pub penalties: Option<Penalties>,
 }
 
@@ -147,7 +147,7 @@ impl Default for Models {
     }
 }
 
-/// A setting nobody knows, or a value it cannot have.
+/// An unknown setting, or a value it cannot have.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SettingError {
     /// No such setting, and the question for the nearest one.
@@ -158,9 +158,9 @@ pub enum SettingError {
     BadValue {
         /// The setting.
         key: String,
-        /// As given.
+        /// The value as given.
         value: String,
-        /// What would fit.
+        /// The permitted values.
         expected: &'static str,
     },
 }
@@ -272,7 +272,8 @@ impl Models {
         })
     }
 
-    /// Which settings come first, whatever order they are given in: those that stand for many.
+    /// Rank in which a setting is applied, whatever order they are given in: those that set many
+    /// others come first.
     pub fn precedence(key: &str) -> u8 {
         match key {
             "preset" => 0,
@@ -414,7 +415,7 @@ impl Models {
         }
     }
 
-    /// What a lone transfer is charged, for planners.
+    /// Returns the latencies and rates of a lone transfer, for planners.
     pub fn charges(&self) -> Charges {
         let contention = match self.network {
             NetworkModel::Flows => Contention::Shared,
@@ -461,7 +462,7 @@ impl Models {
         }
     }
 
-    /// What is left of a link's bandwidth for all its flows together.
+    /// Returns the usable part of a link's bandwidth for all its flows together.
     pub(crate) fn link_factor(&self) -> f64 {
         match (self.host, &self.bandwidth_factor) {
             (HostModel::Separate, Factor::Constant(factor)) => *factor,

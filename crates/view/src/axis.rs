@@ -1,4 +1,4 @@
-//! The time axis: where the ticks lie and what they say.
+//! The time axis: positions and labels of the ticks.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Which tasks share a colour: those of one kind, or of one depth where the workflow knows no
-//! kinds. The same for every picture of a workflow.
+//! Groups of tasks that share a colour: those of one kind, or of one depth where the workflow has
+//! no kinds. The same for every picture of a workflow.
 
 use crate::chart::Category;
 use crate::palette;
@@ -68,7 +68,7 @@ fn by_member(workflow: &Workflow) -> Categories {
     by_group(workflow, &groups, &of)
 }
 
-/// What tasks are told apart by.
+/// The groups by which tasks are coloured.
 struct Groups<'a> {
     many: &'a str,
     count: usize,

@@ -3,7 +3,7 @@
 use slackline_model::names::Names;
 use std::ops::Range;
 
-/// What a chart shows, independent of how it is drawn.
+/// The content of a chart, independent of how it is drawn.
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
     /// Heading.
@@ -12,7 +12,7 @@ pub struct Chart {
     pub facts: Vec<String>,
     /// Hosts with their rows, top to bottom.
     pub groups: Vec<Group>,
-    /// What the colours mean, in the order of the legend.
+    /// Meanings of the colours, in the order of the legend.
     pub categories: Vec<Category>,
     /// Whether the categories have an order (depth) that the colours should show.
     pub ordered: bool,
@@ -24,13 +24,13 @@ pub struct Chart {
     pub arrows: Vec<Arrow>,
     /// Dates to point out.
     pub marks: Vec<Mark>,
-    /// When new plans were made, in order.
+    /// The re-plannings, in order.
     pub replannings: Vec<Replanning>,
     /// Numbers that change over time, drawn under the rows.
     pub courses: Vec<Course>,
     /// First and last date.
     pub span: Range<f64>,
-    /// How many hosts are left out because nothing happens on them.
+    /// Number of hosts left out because they have no bars.
     pub idle_hosts: usize,
 }
 
@@ -39,7 +39,7 @@ pub struct Chart {
 pub struct Group {
     /// Name of the host.
     pub name: String,
-    /// What the host is part of: its cluster or site.
+    /// Its cluster or site.
     pub section: String,
     /// Number of rows.
     pub rows: u32,
@@ -48,15 +48,15 @@ pub struct Group {
 /// A colour and its meaning: a kind of task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Category {
-    /// What it stands for.
+    /// Its name in the legend.
     pub name: String,
-    /// How many bars have it.
+    /// Number of bars that have it.
     pub count: usize,
     /// Everything that has no colour of its own.
     pub rest: bool,
 }
 
-/// How a bar is drawn.
+/// The appearance of a bar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Look {
     /// A computation.
@@ -73,7 +73,7 @@ pub enum Look {
 }
 
 impl Look {
-    /// What it means, for a legend.
+    /// Returns its meaning, for a legend.
     pub fn meaning(self) -> &'static str {
         match self {
             Look::Work => "computed",
@@ -84,7 +84,7 @@ impl Look {
         }
     }
 
-    /// What to add to the name of a bar.
+    /// Returns the addition to the name of a bar.
     pub(crate) fn remark(self) -> &'static str {
         match self {
             Look::Work | Look::Down => "",
@@ -106,7 +106,7 @@ pub struct Bar {
     pub finish: f64,
     /// Index of its category.
     pub category: u16,
-    /// How it is drawn.
+    /// Its appearance.
     pub look: Look,
     /// Index of its label.
     pub label: u32,
@@ -126,46 +126,46 @@ pub struct Arrow {
     pub from: u32,
     /// Row it reaches.
     pub to: u32,
-    /// When it leaves.
+    /// Departure, seconds.
     pub start: f64,
-    /// When it arrives.
+    /// Arrival, seconds.
     pub finish: f64,
-    /// What moves.
+    /// The file or files that move.
     pub note: String,
-    /// It never arrived.
+    /// Whether it never arrived.
     pub broken: bool,
 }
 
 /// A new plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Replanning {
-    /// When.
+    /// Date, seconds.
     pub at: f64,
-    /// How many tasks it moved.
+    /// Number of tasks it moved.
     pub moved: usize,
 }
 
 /// A number that changes over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
-    /// What it counts.
+    /// The quantity.
     pub name: String,
     /// Dates in order, and the level from then on.
     pub steps: Vec<(f64, f64)>,
     /// The highest level there may be, which has a line of its own.
     pub capacity: Option<f64>,
-    /// What stands at the top; the highest level if empty.
+    /// Text at the top; the highest level if empty.
     pub top: String,
 }
 
-/// What a mark points out.
+/// The meaning of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
     /// The end of the last bar.
     End,
-    /// A date before which the end cannot lie.
+    /// A lower bound of the end.
     Bound,
-    /// A date by which the end must lie.
+    /// A deadline of the end.
     Deadline,
 }
 
@@ -174,9 +174,9 @@ pub enum MarkKind {
 pub struct Mark {
     /// The date.
     pub at: f64,
-    /// What happens then.
+    /// The event at that date.
     pub label: String,
-    /// How to draw it.
+    /// Its meaning, which determines its appearance.
     pub kind: MarkKind,
 }
 
@@ -213,7 +213,7 @@ impl Chart {
         self
     }
 
-    /// What to say about the hosts that are left out.
+    /// Returns the note about the hosts that are left out.
     pub(crate) fn idle_note(&self) -> Option<String> {
         match self.idle_hosts {
             0 => None,
@@ -233,12 +233,12 @@ impl Chart {
         if seconds > 0.0 && seconds.is_finite() { seconds } else { 1.0 }
     }
 
-    /// Where in the shown time a date lies, from 0 to 1.
+    /// Returns the position of a date within the shown time, from 0 to 1.
     pub fn position(&self, date: f64) -> f64 {
         ((date - self.span.start) / self.seconds()).clamp(0.0, 1.0)
     }
 
-    /// Pieces of one task that do not lie next to each other, each with the next one below it.
+    /// Pieces of one task that are not next to each other, each with the next one below it.
     pub fn pieces(&self) -> impl Iterator<Item = (&Bar, &Bar)> + '_ {
         // Every task has a label of its own, and its pieces follow each other.
         let pairs = self.bars.windows(2).map(|pair| (&pair[0], &pair[1]));

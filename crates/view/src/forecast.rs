@@ -7,7 +7,7 @@ use crate::text::{coordinate, fit, width};
 use slackline_model::units::fmt_seconds;
 use std::fmt::Write;
 
-/// What to draw.
+/// The content of a picture of a forecast.
 #[derive(Clone, Debug, Default)]
 pub struct Picture {
     /// Above the picture.
@@ -19,7 +19,7 @@ pub struct Picture {
 /// A figure over all runs.
 #[derive(Clone, Debug, Default)]
 pub struct Figure {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Whether values are seconds.
     pub is_time: bool,
@@ -29,7 +29,7 @@ pub struct Figure {
     pub limit: Option<(String, f64)>,
     /// Share of runs within the limit.
     pub kept: Option<f64>,
-    /// What decisions make of it.
+    /// Its values by the outcomes of decisions.
     pub groups: Vec<Group>,
 }
 

@@ -11,17 +11,17 @@ use std::ops::Range;
 /// A plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontPoint {
-    /// Who made it.
+    /// The method that made it.
     pub name: String,
     /// Its end, seconds.
     pub makespan: f64,
-    /// Its money.
+    /// Its cost, money.
     pub cost: f64,
     /// Another plan is better in one and no worse in the other.
     pub dominated: bool,
 }
 
-/// What to draw.
+/// The content of a picture of a front.
 #[derive(Clone, Debug, Default)]
 pub struct Front {
     /// Above the picture.
@@ -71,7 +71,7 @@ pub fn svg(front: &Front) -> String {
     frame.axes(&mut canvas);
     frame.limits(&mut canvas, front);
     frame.line(&mut canvas, front);
-    // Dominated plans first, so that the others lie on top of them.
+    // Dominated plans first, so that the others are on top of them.
     for dominated in [true, false] {
         for point in front.points.iter().filter(|p| p.dominated == dominated) {
             let named = names.iter().position(|(name, _)| *name == point.name);
@@ -105,7 +105,8 @@ fn names(front: &Front) -> Vec<(String, usize)> {
     shown
 }
 
-/// How far beyond the plans that no other beats others are drawn where they are, in spans of those.
+/// Margin around the undominated plans in which others are drawn at their place, in spans of the
+/// undominated ones.
 const BEYOND: f64 = 0.5;
 
 /// The range of the plans that no other beats, of a limit, and of other plans as far as they do not squeeze
@@ -197,7 +198,7 @@ impl Frame {
         }
     }
 
-    /// What can be had: a staircase through the plans that no other beats.
+    /// Draws the front: a staircase through the undominated plans.
     fn line(&self, canvas: &mut Canvas, front: &Front) {
         let mut best: Vec<(f64, f64)> =
             front.points.iter().filter(|p| !p.dominated).map(|p| (p.cost, p.makespan)).collect();
@@ -213,7 +214,7 @@ impl Frame {
         let _ = writeln!(canvas.body, "<path class=\"wire\" d=\"{path}\"/>");
     }
 
-    /// Whether a plan lies in the picture; others are drawn at its edge.
+    /// Whether a plan is in the picture; others are drawn at its edge.
     fn holds(&self, point: &FrontPoint) -> bool {
         self.costs.contains(&point.cost) && self.times.contains(&point.makespan)
     }
@@ -254,7 +255,7 @@ impl Frame {
         }
     }
 
-    /// How many plans stand at the edge because they lie far outside.
+    /// Notes the number of plans drawn at the edge because they are far outside.
     fn outside(&self, canvas: &mut Canvas, front: &Front) {
         let far = front.points.iter().filter(|p| !self.holds(p)).count();
         if far > 0 {

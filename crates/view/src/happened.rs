@@ -123,7 +123,7 @@ impl Drawing<'_, '_> {
         }
     }
 
-    /// What was thought lost is back.
+    /// Restores the bars of a task whose result was considered lost.
     fn restored(&mut self, task: TaskId) {
         for bar in self.finished.get(&task).cloned().into_iter().flatten() {
             self.chart.bars[bar].look = Look::Work;

@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Most rows of neighbours that share one.
 const MOST_RUNS: usize = 64;
 
-/// What one lane stands for.
+/// The rows that one lane represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Row,
@@ -62,7 +62,7 @@ impl Lanes {
         Lanes { level: Level::Row, lanes: rows, bars }
     }
 
-    /// How many processors share how many rows, where they have none of their own.
+    /// Describes how many processors share how many rows, where they have none of their own.
     pub(crate) fn folded_note(&self, chart: &Chart) -> Option<String> {
         let rows: u32 = chart.groups.iter().map(|g| g.rows).sum();
         let what = match self.level {
@@ -82,7 +82,7 @@ impl Lanes {
     }
 
     /// Share of the rows of a lane that work, in each of `bins` equal slices of time, per
-    /// category; what was in vain is not in it.
+    /// category; wasted work is not in it.
     pub(crate) fn profile(&self, chart: &Chart, lane: usize, bins: usize) -> Vec<Vec<f64>> {
         let mut profile = vec![vec![0.0; bins]; chart.categories.len().max(1)];
         for &index in &self.bars[lane] {
@@ -129,7 +129,7 @@ impl Lanes {
 }
 
 impl Lane {
-    /// Adds the part of a bar that lies in this lane to slices of time.
+    /// Adds the part of a bar that is in this lane to slices of time.
     fn add(&self, chart: &Chart, bar: &Bar, slots: &mut [f64]) {
         let bins = slots.len();
         let shared = bar.rows.end.min(self.rows.end) - bar.rows.start.max(self.rows.start);

@@ -1,7 +1,7 @@
 //! Pictures of comparisons: lines with bands, boxes, profiles, matrices, critical differences.
 //!
-//! Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart; lines
-//! differ by dashes and marks too, so that they stay legible in grey.
+//! Colours are those of Okabe and Ito, which people with any kind of colour vision can distinguish;
+//! lines differ by dashes and marks too, so that they stay legible in grey.
 //!
 //! ```
 //! use slackline_view::plot::{BoxPlot, boxes};
@@ -61,7 +61,7 @@ pub struct Line {
 pub struct Cell {
     /// From -1 to 1: orange to blue, white in the middle.
     pub shade: f64,
-    /// What stands in it.
+    /// Its text.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is held of pools over time, for the strips under a chart.
+//! Use of pools over time, for the strips under a chart.
 
 use crate::chart::{Chart, Course};
 use slackline_model::Problem;

@@ -1,4 +1,4 @@
-//! How work gets done: tasks done over time, one curve per run.
+//! Progress of runs: tasks done over time, one curve per run.
 
 use crate::axis::{Tick, decimal_ticks, ticks};
 use crate::chart::Category;
@@ -10,16 +10,16 @@ use std::fmt::Write;
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What stands in the legend.
+    /// Its name in the legend.
     pub name: String,
-    /// When tasks were done, and how many were then, by date; a count may fall where results are
-    /// lost.
+    /// Dates at which the number of finished tasks changes, and the number from then on; it falls
+    /// where results are lost.
     pub steps: Vec<(f64, usize)>,
-    /// When the run ended.
+    /// End of the run, seconds.
     pub end: f64,
 }
 
-/// What to draw.
+/// The content of a picture of progress.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     /// Above the picture.

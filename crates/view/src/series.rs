@@ -136,7 +136,7 @@ fn thinned(steps: &[(f64, f64)], (begin, end): (f64, f64)) -> Vec<(f64, f64)> {
     for (k, &(date, value)) in steps.iter().enumerate() {
         let until = steps.get(k + 1).map_or(end, |next| next.0).clamp(begin, end);
         let mut from = date.clamp(begin, end);
-        // Rounding may put a date at the end of a span into that span: the next one goes on.
+        // Rounding may put a date at the end of a span into that span: the next one continues.
         let mut bin = (((from - begin) / length) as usize).min(bins - 1);
         while from < until && bin < bins {
             let bin_end = if bin + 1 == bins { end } else { begin + (bin + 1) as f64 * length };

@@ -26,7 +26,7 @@ text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Aria
 .wire{stroke:#9aa4af}.down{fill:#343d47}.hatch{stroke:#9aa4af}.undo{stroke:#d4a72c}\
 .snap{stroke:#ff7b87}.plan{stroke:#b083f0}.pt{fill:#b083f0}.course{fill:#5b7288}}";
 
-/// Where a text sits relative to its point.
+/// The position of a text relative to its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -42,7 +42,7 @@ pub(crate) struct Type {
     pub(crate) anchor: Anchor,
 }
 
-/// What stands above a picture.
+/// The heading of a picture.
 pub(crate) struct Heading<'a> {
     pub(crate) title: &'a str,
     pub(crate) facts: &'a [String],

@@ -1,4 +1,4 @@
-//! How much room text takes, how to shorten it, and how to put it into XML.
+//! The width of text, shortening, and escapes for XML.
 
 use slackline_model::names::printable;
 use std::fmt::Write;
@@ -21,7 +21,7 @@ fn char_width(c: char) -> f64 {
 }
 
 /// The text cut to a room (in units of the font size), the middle left out: the end of a task's
-/// name tells more than its middle. `None` when not even a few letters fit.
+/// name distinguishes it better than its middle. `None` when not even a few letters fit.
 pub(crate) fn fit(text: &str, room: f64) -> Option<String> {
     if width(text) <= room {
         return (!text.is_empty()).then(|| text.to_string());

@@ -11,17 +11,17 @@ use slackline_model::{HostId, LinkId, Platform};
 use slackline_react::Figure;
 use std::collections::BTreeMap;
 
-/// Size of a transfer that stands for all, where factors go by size.
+/// Representative size of a transfer, where factors go by size.
 const USUAL: f64 = 1e6;
 
 /// One transfer between two places, as if it had had its way to itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
-    /// From where.
+    /// Name of the sender's place.
     pub from: String,
-    /// To where.
+    /// Name of the receiver's place.
     pub to: String,
-    /// How much, in how long.
+    /// Bytes and seconds.
     pub passage: Passage,
     /// Latency and bandwidth that a transfer was said to be charged.
     pub stated: (f64, f64),
@@ -30,15 +30,15 @@ pub struct Moved {
 /// The connection of two places.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Connection {
-    /// From where.
+    /// Name of the sender's place.
     pub from: String,
-    /// To where.
+    /// Name of the receiver's place.
     pub to: String,
     /// Bytes per second of single transfers; the median is that of the connection, without its latency.
     pub bandwidth: Spread,
     /// Standard error of the bandwidth, as a share of it.
     pub error: f64,
-    /// Seconds that every transfer takes besides, where sizes differ enough to tell.
+    /// Further seconds of every transfer, where sizes differ enough to show them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<f64>,
 }
@@ -60,7 +60,7 @@ pub fn moved(
     all
 }
 
-/// What transfers tell, by the names of places; nothing of those that are too brief.
+/// Computes connections from transfers, by the names of places; none from those that are too brief.
 pub(super) fn connections(moves: &[Moved]) -> Vec<Connection> {
     let mut pairs: BTreeMap<(&str, &str), Vec<&Moved>> = BTreeMap::new();
     for moved in moves {
@@ -225,8 +225,8 @@ mod tests {
         assert!(links.iter().all(|id| (learnt.link(*id).latency - 0.05).abs() < 1e-6));
     }
 
-    /// What was learnt is what transfers take, whatever model the platform was charged by; links that nothing is
-    /// known of keep their charges.
+    /// A learnt platform charges what transfers took, whatever model the platform was charged by;
+    /// links without transfers keep their charges.
     #[test]
     fn a_learnt_platform_means_what_it_states() {
         let mut builder = PlatformBuilder::new("three");

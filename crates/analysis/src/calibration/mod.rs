@@ -1,4 +1,5 @@
-//! What real runs teach: how long kinds of tasks really take, how fast hosts and connections are.
+//! Calibration from real runs: run times of kinds of tasks, levels of hosts, bandwidths of
+//! connections.
 //!
 //! A task takes `(start-up + factor * estimate) / level`, of its kind and its host (the module `tasks` has the reasoning). Levels are
 //! counted from the fastest host, whatever all have in common is a factor of the kinds.
@@ -22,7 +23,7 @@ use tasks::{Fit, Law};
 pub struct Sample {
     /// Its kind.
     pub kind: String,
-    /// Where.
+    /// Name of the host.
     pub host: String,
     /// Seconds it took.
     pub seconds: f64,
@@ -35,7 +36,7 @@ pub struct Sample {
 /// A number that was seen several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
-    /// How often.
+    /// Number of values.
     pub samples: usize,
     /// Half of them are below.
     pub median: f64,
@@ -50,7 +51,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these values.
+    /// Returns the spread of these values.
     pub fn of(values: &[f64]) -> Spread {
         if values.is_empty() {
             return Spread::default();
@@ -78,7 +79,7 @@ pub struct Kind {
     pub kind: String,
     /// Real seconds.
     pub seconds: Spread,
-    /// Seconds that each takes besides, at the reference speed.
+    /// Further seconds of each, at the reference speed.
     pub startup: f64,
     /// Real seconds without the start-up over those expected, on the fastest host; the median is what was fitted.
     pub factor: Spread,
@@ -93,21 +94,21 @@ pub struct Host {
     pub level: Spread,
 }
 
-/// What some runs teach.
+/// Estimates learnt from some runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Learnt {
-    /// By name.
+    /// Kinds of tasks, by name.
     pub kinds: Vec<Kind>,
-    /// By name.
+    /// Hosts, by name.
     pub hosts: Vec<Host>,
-    /// By names.
+    /// Connections, by names of places.
     pub connections: Vec<Connection>,
     /// Of kinds that were not seen.
     #[serde(skip)]
     any: Option<Law>,
 }
 
-/// What a run shows of tasks that came to their end.
+/// Returns the samples of the tasks that a run finished.
 pub fn samples(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Sample> {
     let (workflow, platform) = (problem.workflow(), problem.platform());
     let task = |task: TaskId| {

@@ -1,12 +1,13 @@
-//! How long kinds of tasks take, and how quick hosts are, from tasks that came to their end.
+//! Run times of kinds of tasks, and levels of hosts, from finished tasks.
 //!
 //! At the reference speed a task takes `start-up + factor × estimate` of its kind; a host stretches that by what its
 //! stated speed differs from the reference, over its level. Everything is fitted by medians that count seconds, because
 //! a few disturbed tasks say nothing of the others, and brief ones little.
 //!
-//! Where estimates of a kind hardly differ, start-up and factor cannot be told apart: the start-up is that of all kinds then. Where
-//! a kind is mostly start-up, its factor is that of all kinds. Factors of single kinds are drawn towards that of all as far as the
-//! scatter of single tasks explains how they differ.
+//! If the estimates of a kind hardly differ, its start-up cannot be separated from its factor and
+//! is that of all kinds. If a kind is mostly start-up, its factor is that of all kinds. Factors of
+//! single kinds are drawn towards that of all as far as the scatter of single tasks explains how
+//! they differ.
 
 use super::Sample;
 use slackline_model::median::median;
@@ -15,14 +16,14 @@ use std::collections::BTreeMap;
 /// Rounds in which factors and levels settle.
 const ROUNDS: usize = 6;
 
-/// Level below which nobody believes what was seen.
+/// Least credible level.
 const LEAST_LEVEL: f64 = 0.01;
 
 /// A level counts where it differs by this much, and by so many standard errors.
 const WORTH: f64 = 0.05;
 const CLEARLY: f64 = 3.0;
 
-/// Tasks of a kind, and the range of their estimates, that tell start-up and factor apart.
+/// Fewest tasks of a kind, and least range of their estimates, that separate start-up from factor.
 const ENOUGH: usize = 5;
 const RANGE: f64 = 2.0;
 
@@ -50,12 +51,12 @@ impl Law {
     }
 }
 
-/// What tasks tell.
+/// Laws of kinds and levels of hosts, fitted to tasks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Fit {
     /// Of kinds that were seen.
     pub(super) kinds: BTreeMap<String, Law>,
-    /// Of all others.
+    /// Law of all other kinds.
     pub(super) any: Option<Law>,
     /// Of hosts that were seen.
     pub(super) levels: BTreeMap<String, f64>,
@@ -87,7 +88,7 @@ impl Fit {
         self.levels.get(host).copied().unwrap_or(1.0)
     }
 
-    /// What a task took at the reference speed, on a host of level 1.
+    /// Converts a sample to the reference speed, on a host of level 1.
     fn point(&self, sample: &Sample) -> Point {
         let seconds = sample.seconds * self.level(&sample.host) / sample.slowness;
         Point { estimate: sample.expected / sample.slowness, seconds }
@@ -160,12 +161,12 @@ impl Fit {
     }
 }
 
-/// What one kind tells.
+/// The law of one kind, from its own tasks.
 struct Own {
     law: Law,
-    /// How many tasks tell of its factor; none where it is that of all.
+    /// Number of tasks that determine its factor; none where it is that of all.
     samples: Option<usize>,
-    /// Logarithms of how far single tasks lie from it.
+    /// Logarithms of the ratios of single tasks to it.
     off: Vec<f64>,
 }
 
@@ -199,7 +200,8 @@ impl Own {
     }
 }
 
-/// How far single tasks lie from their kinds, where there are enough of them; a tenth where there are not.
+/// Computes the scatter of single tasks around their kinds; a tenth where there are too few of
+/// them.
 fn scatter(kinds: &[(&str, Own)]) -> f64 {
     let several = kinds.iter().filter(|(_, own)| own.off.len() > 2);
     let mut off: Vec<f64> = several.flat_map(|(_, own)| own.off.iter().map(|o| o.abs())).collect();
@@ -256,7 +258,7 @@ fn line(points: &[Point]) -> Option<Law> {
         return Some(Law { startup: 0.0, factor: weighted_median(&mut ratios)? });
     }
     let line = Law { startup, factor };
-    // What is mostly start-up tells little of the factor.
+    // A kind that is mostly start-up does not determine its factor.
     let mut off: Vec<f64> =
         shown.iter().map(|p| (p.seconds - line.seconds(p.estimate)).abs()).collect();
     let noise = 1.4826 * median(&mut off)?;

@@ -179,7 +179,7 @@ pub fn ln_gamma(x: f64) -> f64 {
     (x - 0.5) * x.ln() - x + LN_SQRT_2PI + stirling_rest(x)
 }
 
-/// What Stirling's formula leaves of `ln Γ(x)`.
+/// Computes the remainder of Stirling's formula for `ln Γ(x)`.
 fn stirling_rest(x: f64) -> f64 {
     /// Coefficients B(2k) / (2k (2k - 1)) of the asymptotic series.
     const SERIES: [f64; 8] = [

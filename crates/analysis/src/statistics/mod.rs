@@ -30,7 +30,7 @@ pub enum Sense {
     Higher,
 }
 
-/// How one value compares with another.
+/// The result of the comparison of one value with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// Better, beyond the tolerance.
@@ -67,10 +67,10 @@ pub struct Estimate {
     /// Half the width of the interval; none where the figure is no mean of samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
-    /// The interval itself, where it does not lie evenly around the figure (shares).
+    /// The interval itself, where it is not symmetric around the figure (shares).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// How many samples it comes from.
+    /// Number of samples it comes from.
     pub samples: usize,
     /// The figure has no uncertainty: a count, an extreme, a worked example. A mean of one sample
     /// has no margin either, and is not exact.

@@ -46,7 +46,7 @@ pub struct Pairs {
     b: Vec<f64>,
 }
 
-/// How often the first is better, equal, worse.
+/// Numbers of blocks in which the first is better, equal, worse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Blocks in which a is better.

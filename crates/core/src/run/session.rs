@@ -23,13 +23,15 @@ use slackline_formats::Format;
 use slackline_machines::attempt::{
     Enforce, Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
 };
-use slackline_machines::decide::{Asked, Desk as DecisionDesk};
+use slackline_machines::decide::{Asked, DecisionSource};
 use slackline_machines::folder::{
     self, Failure as Failed, Header, Note, Recovered, RunFolder, RunLog,
 };
+use slackline_machines::journaled_run::{self, Repeated, SessionError};
 use slackline_machines::local::Local;
-use slackline_machines::real::{Desk, Past, Real, RealOptions, Workshop};
-use slackline_machines::session::{self, Repeated, SessionError};
+use slackline_machines::machine_backend::{
+    EventSender, Executor, MachineBackend, MachineOptions, RecoveredState,
+};
 use slackline_machines::slurm::Slurm;
 use slackline_model::control::{Chances, Decision, draw_course};
 use slackline_model::platform::Charges;
@@ -429,7 +431,7 @@ impl RunSession {
         };
         let (folder, log) = (Arc::new(folder), Arc::new(log));
         let begun = records.iter().any(|(_, r)| !matches!(r, Record::Note(_) | Record::Chose(_)));
-        let past = Past::of(&records, problem, &boot());
+        let past = RecoveredState::of(&records, problem, &boot());
         let date = past.date();
         let driven = Note::Driven { boot: boot(), since: seconds_since_1970() };
         let keep = |at: f64, note: Note| {
@@ -440,7 +442,7 @@ impl RunSession {
         if let Some(remark) = self.enforcement(problem)? {
             context.note(&remark);
         }
-        let options = RealOptions {
+        let options = MachineOptions {
             throttle: settings.throttle,
             charges: self.charges(),
             pin: settings.pin,
@@ -455,20 +457,21 @@ impl RunSession {
             myself: own_program()?,
         };
         let stop = context.observer.listen();
-        let (desk, mail) = Desk::new(Arc::clone(&log), date);
+        let (events, inbox) = EventSender::new(Arc::clone(&log), date);
         let (platform, run) = (problem.platform(), self.header.id.clone());
         let left = past.processes().to_vec();
         let f = Arc::clone(&folder);
-        let workshop: Box<dyn Workshop> = match &settings.slurm {
-            None => Box::new(Local::new(platform, f, run, left, desk.clone())),
+        let executor: Box<dyn Executor> = match &settings.slurm {
+            None => Box::new(Local::new(platform, f, run, left, events.clone())),
             Some(slurm) => {
                 let options = slurm.options(run, platform, Some(&mut *context))?;
-                let workshop = Slurm::new(platform, f, options, desk.clone());
-                Box::new(workshop.map_err(Failure::work)?)
+                let executor = Slurm::new(platform, f, options, events.clone());
+                Box::new(executor.map_err(Failure::work)?)
             }
         };
-        let (f, mail) = (Arc::clone(&folder), (desk, mail));
-        let mut backend = Real::new(problem, self.inputs, options, f, mail, workshop, past, stop);
+        let (f, inbox) = (Arc::clone(&folder), (events, inbox));
+        let mut backend =
+            MachineBackend::new(problem, self.inputs, options, f, inbox, executor, past, stop);
         if !begun {
             backend.open().map_err(Failure::work)?;
         }
@@ -481,7 +484,7 @@ impl RunSession {
         };
         let asked = Asked::new(
             &records,
-            Some(DecisionDesk {
+            Some(DecisionSource {
                 log: Arc::clone(&log),
                 folder: Arc::clone(&folder),
                 hosts: platform.hosts().iter().map(|host| host.name.to_string()).collect(),
@@ -495,7 +498,7 @@ impl RunSession {
             backend.grown(&execution.workflow);
             execution.supply = Some(course);
         }
-        let driven = session::drive(execution, policy.as_mut(), &mut backend, &log, records);
+        let driven = journaled_run::drive(execution, policy.as_mut(), &mut backend, &log, records);
         let taken = course.map(|course| course.course().taken).unwrap_or_default();
         if driven.is_ok() {
             backend.close();
@@ -544,7 +547,7 @@ impl RunSession {
             execution.workflow = course.first().map_err(Failure::input)?;
             execution.supply = Some(course);
         }
-        let done = session::repeat(execution, policy.as_mut(), self.charges(), records);
+        let done = journaled_run::repeat(execution, policy.as_mut(), self.charges(), records);
         let taken = course.map(|course| course.course().taken).unwrap_or_default();
         match done {
             Ok(Repeated { outcome, records }) => {

@@ -22,7 +22,7 @@ use crate::graph::Graph;
 use slackline_model::workflow::{CostTable, REFERENCE_SPEED};
 use slackline_model::{SpeedUp, Task, TaskId, Workflow, WorkflowBuilder};
 
-/// How many operations a task of `d` elements makes.
+/// The number of operations of a task of `d` elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Complexity {
     /// Each task draws one of the three.
@@ -35,7 +35,7 @@ pub enum Complexity {
     Matrix,
 }
 
-/// How the times of a task on different machines relate.
+/// The relation between the times of a task on different machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consistency {
     /// A machine that is faster for one task is faster for all.
@@ -60,7 +60,7 @@ pub enum EtcSpread {
 pub enum TaskCosts {
     /// Operation counts.
     Flops {
-        /// Which counts.
+        /// Law of the counts.
         complexity: Complexity,
         /// Bounds of the matrix side; sides are multiples of 1024.
         side: (f64, f64),
@@ -87,7 +87,7 @@ pub enum TaskCosts {
     },
     /// An expected-time-to-compute matrix.
     Etc {
-        /// How it is drawn.
+        /// Law of the spread.
         spread: EtcSpread,
         /// Heterogeneity of tasks: range or coefficient of variation.
         task: f64,
@@ -95,12 +95,12 @@ pub enum TaskCosts {
         machine: f64,
         /// Mean seconds of a task.
         mean: f64,
-        /// How columns relate.
+        /// Relation between columns.
         consistency: Consistency,
     },
 }
 
-/// What a ratio of communication to computation compares.
+/// The quantities that a ratio of communication to computation compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CcrBy {
     /// Sum over edges with sum over tasks (Arabnejad).

@@ -1,6 +1,6 @@
 //! Figures of the Grid'5000 clusters: nodes and measured speeds as published.
 
-/// A cluster and where it stands.
+/// A cluster and its site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// Site.

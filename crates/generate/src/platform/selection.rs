@@ -6,7 +6,7 @@
 
 use super::clusters::Figures;
 
-/// Which sets of clusters to take.
+/// The properties of the sets of clusters to select.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Selector {
     /// Number of clusters.
@@ -124,8 +124,8 @@ pub struct Configuration {
     pub heterogeneity: f64,
 }
 
-/// How many configurations of each size a compendium takes, (clusters, homogeneous,
-/// heterogeneous): the published one has 356.
+/// Numbers of configurations of each size in a compendium, (clusters, homogeneous, heterogeneous):
+/// the published one has 356.
 pub const PUBLISHED: [(usize, usize, usize); 4] =
     [(1, 18, 0), (2, 10, 82), (4, 10, 133), (8, 10, 93)];
 

@@ -15,7 +15,7 @@ use slackline_model::platform::{
 /// A value that is fixed (equal ends) or drawn uniformly.
 pub type Range = (f64, f64);
 
-/// Which nodes a rule is for; all its conditions must hold.
+/// The nodes to which a rule applies; all its conditions must hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeFilter {
     /// Bounds of the degree.
@@ -32,7 +32,7 @@ pub const ANY: NodeFilter =
 /// Nodes of one edge.
 pub const LEAF: NodeFilter = NodeFilter { degree: (0, 1), ..ANY };
 
-/// What a node becomes.
+/// The element that replaces a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Promotion {
     /// One host of a speed, flop/s.
@@ -68,7 +68,7 @@ pub struct EdgeLabel {
 /// A recipe for a platform.
 #[derive(Clone, Debug)]
 pub struct Recipe {
-    /// How nodes are joined.
+    /// Topology of the nodes.
     pub model: Model,
     /// Number of nodes.
     pub nodes: usize,

@@ -12,7 +12,7 @@ use crate::error::{Result, bad};
 /// The longest distance of two points on the square.
 const DIAMETER: f64 = std::f64::consts::SQRT_2;
 
-/// How nodes are joined.
+/// The law of the links between nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Model {
     /// A circle.
@@ -46,7 +46,7 @@ pub enum Model {
         alpha: f64,
         /// Beyond it.
         beta: f64,
-        /// What is near.
+        /// Largest distance that counts as near.
         radius: f64,
     },
     /// Each new node joins earlier ones by their degree.

@@ -1,4 +1,4 @@
-//! Background load: other people's jobs come and go on every host.
+//! Background load: jobs of other users start and end on every host.
 
 use super::{SECONDS, Surroundings};
 use crate::draw::Seed;

@@ -20,7 +20,7 @@ pub(crate) use load::{LOAD, load};
 
 const SECONDS: Kind = Kind::Quantity(Quantity::Duration);
 
-/// What a world is made for.
+/// The platform and the workflows for which a scenario is made.
 #[derive(Clone, Copy, Default)]
 pub struct Surroundings<'a> {
     /// The platform whose hosts and links change.

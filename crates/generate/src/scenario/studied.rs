@@ -93,10 +93,10 @@ pub fn cloud_run_times(problem: &Problem<'_>, error: f64, seed: Seed) -> Scenari
     scenario
 }
 
-/// How levels of the GTP study change.
+/// The pace of changes of levels in the GTP study.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// A new level lies in [1 - depth, 1] of the peak.
+    /// A new level is in [1 - depth, 1] of the peak.
     pub depth: f64,
     /// Mean seconds between changes of one host or link.
     pub gap: f64,

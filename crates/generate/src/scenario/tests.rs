@@ -134,7 +134,7 @@ fn worlds_can_be_put_on_top_of_each_other() {
     assert_eq!(wrong.seed, 8);
 }
 
-/// Studies quote numbers that came of these draws: they stay as they are.
+/// Studies quote numbers from these draws, which must therefore not change.
 #[test]
 fn worlds_of_studies_are_drawn_as_ever() {
     use super::studied::{

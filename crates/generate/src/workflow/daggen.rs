@@ -10,7 +10,7 @@ use crate::error::{Result, bad};
 use crate::graph::Graph;
 use slackline_model::parameter::{Kind, Parameter, Values};
 
-/// What `fat` means.
+/// The rule by which `fat` determines the mean width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WidthRule {
     /// The mean width is `n^fat`.
@@ -26,9 +26,9 @@ pub struct Daggen {
     pub tasks: usize,
     /// Width.
     pub fat: f64,
-    /// What the width means.
+    /// Rule for the mean width.
     pub width_rule: WidthRule,
-    /// How alike the level sizes are, 0 to 1.
+    /// Similarity of the level sizes, 0 to 1.
     pub regularity: f64,
     /// Edges between consecutive levels, 0 to 1.
     pub density: f64,

@@ -189,7 +189,7 @@ impl Nondeterministic {
         Ok(workflow.build()?.with_control(Arc::new(control)))
     }
 
-    /// A region in which a block may lie.
+    /// A region that may contain a block.
     fn room(&self, regions: &[Region], shape: &mut Draws) -> usize {
         let fits = |at: &usize| regions[*at].depth < self.depth;
         let fit: Vec<usize> = (0..regions.len()).filter(fits).collect();

@@ -4,7 +4,7 @@
 use slackline_model::workflow::{Command, REFERENCE_SPEED, Workflow, WorkflowBuilder};
 use slackline_model::{FileId, TaskId, WorkflowError};
 
-/// How much the tasks of a runnable workflow do.
+/// Mean work of the tasks of a runnable workflow, and mean size of its files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Runnable {
     /// Mean seconds of a task.

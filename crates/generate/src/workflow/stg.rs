@@ -11,7 +11,7 @@ use crate::error::{Result, bad};
 use crate::graph::Graph;
 use slackline_model::parameter::{Kind, Parameter, Values};
 
-/// How edges are drawn.
+/// The law of the edges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StgEdges {
     /// Each allowed pair with this probability.
@@ -25,7 +25,7 @@ pub enum StgEdges {
 pub struct Stg {
     /// Tasks without the dummies.
     pub tasks: usize,
-    /// How edges are drawn.
+    /// Law of the edges.
     pub edges: StgEdges,
     /// Mean number of tasks per layer; `None`: every pair is allowed.
     pub layer: Option<f64>,

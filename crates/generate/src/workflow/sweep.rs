@@ -1,5 +1,5 @@
 //! Parameter sweeps: independent tasks that share input files, as in the study of Berman et al.
-//! 1999: chunks of tasks read one large file each, private inputs and one output besides.
+//! 1999: chunks of tasks read one large file each, and also private inputs, and write one output.
 
 use crate::draw::Seed;
 use crate::error::{Result, bad};

@@ -18,7 +18,7 @@ pub struct CycleError {
 pub struct ActivityGraph {
     /// Name of each activity.
     pub names: Vec<String>,
-    /// What each is.
+    /// The activities, in the order of `names`.
     pub activities: Vec<Activity>,
     /// Earliest start of each, seconds.
     pub not_before: Vec<f64>,

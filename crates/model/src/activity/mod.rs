@@ -10,11 +10,11 @@ use crate::{DiskId, HostId};
 /// A computation on one core of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exec {
-    /// Where.
+    /// The host that computes.
     pub host: HostId,
-    /// How much, flop.
+    /// Work, flop.
     pub flops: f64,
-    /// Its share is proportional to this.
+    /// Weight of its share of the host; 1 is ordinary.
     pub priority: f64,
     /// Upper limit of its rate, flop/s.
     pub bound: f64,
@@ -30,11 +30,11 @@ impl Exec {
 /// A transfer between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// From.
+    /// The sender.
     pub src: HostId,
-    /// To.
+    /// The receiver.
     pub dst: HostId,
-    /// How much.
+    /// Size, bytes.
     pub bytes: f64,
     /// Upper limit of its rate, bytes/s.
     pub rate: f64,
@@ -54,7 +54,7 @@ pub struct ParallelTask {
     pub hosts: Vec<HostId>,
     /// Flop on each host; empty: none.
     pub flops: Vec<f64>,
-    /// What goes from which host to which.
+    /// Data that hosts send to each other.
     pub blocks: Vec<Block>,
     /// Upper limit of its progress, parts of the task per second.
     pub rate: f64,
@@ -63,22 +63,22 @@ pub struct ParallelTask {
 /// The direction of a disk operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskAccess {
-    /// From the disk.
+    /// Reading from the disk.
     Read,
-    /// To the disk.
+    /// Writing to the disk.
     Write,
 }
 
 /// Reading or writing on a disk, from its own host or from another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskOperation {
-    /// Which disk.
+    /// The disk read or written.
     pub disk: DiskId,
-    /// Which direction.
+    /// Reading or writing.
     pub access: DiskAccess,
-    /// How much.
+    /// Size, bytes.
     pub bytes: f64,
-    /// Who reads or writes; another host than the disk's own is reached over the network.
+    /// The host that reads or writes; another host than the disk's own is reached over the network.
     pub client: HostId,
 }
 
@@ -90,11 +90,11 @@ pub struct StorageFlow {
     pub read: Option<DiskId>,
     /// The disk that is written.
     pub write: Option<DiskId>,
-    /// Where the bytes come from: the host of the disk that is read, if one is.
+    /// Source: the host of the disk that is read, if one is.
     pub from: HostId,
-    /// Where the bytes go: the host of the disk that is written, if one is.
+    /// Destination: the host of the disk that is written, if one is.
     pub to: HostId,
-    /// How much.
+    /// Size, bytes.
     pub bytes: f64,
     /// Further seconds before the bytes flow.
     pub delay: f64,

@@ -9,7 +9,7 @@ use crate::workflow::Workflow;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-/// What is wrong with a control structure, and with which item.
+/// An error in a control structure, with the item it concerns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ControlError {
     /// The item: its kind and number; none where several are meant.
@@ -58,11 +58,11 @@ pub struct BranchSpec {
 pub struct ChoiceSpec {
     /// Its name.
     pub name: String,
-    /// Name of the region it lies in; none for the workflow itself.
+    /// Name of the region that contains it; none for the workflow itself.
     pub region: Option<String>,
     /// The deciding task.
     pub by: Option<String>,
-    /// What of it is read.
+    /// The value of that task that decides.
     pub reads: Option<Reads>,
     /// The branches.
     pub branches: Vec<BranchSpec>,
@@ -73,21 +73,21 @@ pub struct ChoiceSpec {
 pub struct LoopSpec {
     /// Its name.
     pub name: String,
-    /// Name of the region it lies in; none for the workflow itself.
+    /// Name of the region that contains it; none for the workflow itself.
     pub region: Option<String>,
     /// The deciding task.
     pub by: Option<String>,
-    /// What of it is read.
+    /// The value of that task that decides.
     pub reads: Option<Reads>,
     /// Values for another pass.
     pub again_when: Vec<Value>,
     /// Values for the end.
     pub stop_when: Vec<Value>,
-    /// What every other value means.
+    /// Meaning of every other value: another pass (true), the end (false) or an error (none).
     pub otherwise: Option<bool>,
     /// The number of passes.
     pub iterations: Option<Iterations>,
-    /// What the next pass reads under which name.
+    /// Pairs of names: written in a pass under the first, read in the next under the second.
     pub carry: Vec<(String, String)>,
 }
 
@@ -103,7 +103,7 @@ pub struct ControlBuilder {
 }
 
 impl ControlBuilder {
-    /// Adds a task and the name of the region it lies in.
+    /// Adds a task and the name of the region that contains it.
     pub fn task(&mut self, name: &str, region: Option<&str>) {
         self.tasks.push((name.to_string(), region.map(str::to_string)));
     }
@@ -415,7 +415,7 @@ impl Control {
         path
     }
 
-    /// No block lies inside itself.
+    /// No block is inside itself.
     fn check_nesting(&self) -> Result<(), ControlError> {
         let choices = (0..self.choices.len() as u32).map(Item::Choice);
         let loops = (0..self.loops.len() as u32).map(Item::Loop);

@@ -7,10 +7,10 @@ use rand::Rng;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What is decided.
+/// The kind of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DecisionKind {
-    /// Which branch of a choice is taken: its number.
+    /// Selection of a branch of the choice with this number.
     Choice(u32),
     /// Whether a loop goes round again after a pass.
     Loop {
@@ -26,7 +26,7 @@ pub enum DecisionKind {
 pub struct Decision {
     /// `outer#2/c` for a choice, `outer#2/l#1` for a loop after its first pass.
     pub name: String,
-    /// What is decided.
+    /// A branch to take, or another pass of a loop.
     pub kind: DecisionKind,
 }
 
@@ -110,7 +110,7 @@ impl Loop {
 }
 
 impl Control {
-    /// What an outcome of a decision is called.
+    /// Returns the name of an outcome: of a branch, or one of [`Loop::OUTCOMES`].
     pub fn outcome_name(&self, decision: &Decision, outcome: u32) -> &str {
         match decision.kind {
             DecisionKind::Choice(c) => &self.choices[c as usize].branches[outcome as usize].name,
@@ -191,7 +191,7 @@ impl Control {
         })
     }
 
-    /// The outcome that a value stands for; none where the workflow does not say.
+    /// Returns the outcome that follows from a value; none where the workflow does not say.
     pub fn outcome_of(&self, decision: &Decision, value: &Value) -> Option<u32> {
         match decision.kind {
             DecisionKind::Choice(c) => {
@@ -282,7 +282,7 @@ impl Control {
         Ok(())
     }
 
-    /// The decision that a name such as `outer#2/l#1` stands for.
+    /// Finds the decision that a name such as `outer#2/l#1` means.
     pub fn decision_named(&self, name: &str) -> Result<Decision, String> {
         let unknown = |why: String| format!("there is no decision '{name}': {why}");
         let (path, last) = name.rsplit_once('/').map_or(("", name), |(path, last)| (path, last));

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Whether a task reads or writes a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileUse {
-    /// It reads.
+    /// The task reads the file.
     Read,
-    /// It writes.
+    /// The task writes the file.
     Write,
 }
 
-/// Sizes by name, and who reads and writes what.
+/// Sizes by name, with the readers and writers of each file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Files {
     bytes: BTreeMap<String, f64>,
@@ -70,7 +70,7 @@ impl Files {
 }
 
 impl Control {
-    /// Whether an item writes a name, or makes it mean something else for who comes after.
+    /// Whether an item writes a name, or gives it another meaning for later readers.
     pub(super) fn provides(&self, item: Item, name: &str) -> bool {
         let inside = |region: RegionId| {
             self.region(region).items.iter().any(|&item| self.provides(item, name))
@@ -88,7 +88,8 @@ impl Control {
         }
     }
 
-    /// The dependencies that names of files make, after a check of who may write and read them.
+    /// Adds the dependencies that names of files imply, after checking that their readers and
+    /// writers are allowed.
     pub(super) fn connect_files(&mut self) -> Result<(), ControlError> {
         let mut writers: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         for task in 0..self.tasks() as u32 {
@@ -128,7 +129,7 @@ impl Control {
         self.check_read_outputs()
     }
 
-    /// Whether two tasks lie in different branches of one choice.
+    /// Whether two tasks are in different branches of one choice.
     fn exclude_each_other(&self, one: u32, other: u32) -> bool {
         let branches = |task: u32| {
             let mut found = Vec::new();
@@ -200,7 +201,7 @@ impl Control {
         Ok(())
     }
 
-    /// Whether an item lies in another branch of a choice around a task.
+    /// Whether an item is in another branch of a choice around a task.
     fn is_alternative(&self, item: Item, task: u32) -> bool {
         let branches = |mut region: RegionId| {
             let mut found = Vec::new();
@@ -216,7 +217,7 @@ impl Control {
         })
     }
 
-    /// Whether a task lies inside a block.
+    /// Whether a task is inside a block.
     fn contains(&self, block: Item, task: u32) -> bool {
         let mut region = self.region_of(Item::Task(task));
         while let Some(around) = self.block_of(region) {
@@ -251,7 +252,7 @@ impl Control {
         }
     }
 
-    /// Whether a writer lies in `again` of a loop that a reader is not in.
+    /// Whether a writer is in `again` of a loop that a reader is not in.
     fn is_hidden_in_again(&self, writer: u32, reader: u32) -> bool {
         let mut region = self.region_of(Item::Task(writer));
         while let Some(block) = self.block_of(region) {

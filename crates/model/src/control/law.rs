@@ -84,7 +84,8 @@ impl Count {
         }
     }
 
-    /// How many of so many independent trials succeed.
+    /// Returns the number of successes when each trial succeeds independently with probability
+    /// `chance`.
     pub fn thinned(self, chance: f64) -> Count {
         Count {
             mean: self.mean * chance,
@@ -112,8 +113,8 @@ impl Count {
         Count { mean: mean - 1.0, variance, least: least - 1.0, most: most - 1.0 }
     }
 
-    /// What to plan for at a confidence: the normal quantile, within the limits; the greatest
-    /// value at confidence 1.
+    /// Returns the number to plan for at a confidence: the normal quantile, within the limits; the
+    /// greatest value at confidence 1.
     pub fn planned(self, confidence: f64) -> f64 {
         if confidence >= 1.0 {
             return self.most;
@@ -124,7 +125,7 @@ impl Count {
 }
 
 impl Iterations {
-    /// What is wrong with it, if anything.
+    /// Returns the error in the stated numbers, if there is one.
     pub fn problem(&self) -> Option<String> {
         let whole = |what: &str, value: u64| match value {
             0 => Some(format!("{what} is 0; iterations are whole numbers from 1 on")),
@@ -226,7 +227,7 @@ fn usual_max(mean: f64, sd: f64) -> u64 {
     (mean + 6.0 * sd).ceil().max(1.0) as u64
 }
 
-/// What is wrong with probabilities that should add up to 1.
+/// Returns the error in probabilities that must add up to 1, if there is one.
 pub(super) fn chances_problem(chances: &[f64]) -> Option<String> {
     if let Some(bad) = chances.iter().find(|c| !(c.is_finite() && **c >= 0.0)) {
         return Some(format!("a probability cannot be {bad}: it is negative or no number"));

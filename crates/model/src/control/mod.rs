@@ -62,7 +62,7 @@ impl RegionId {
     }
 }
 
-/// What a region is.
+/// The role of a region in the control structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionKind {
     /// The workflow itself.
@@ -74,16 +74,16 @@ pub enum RegionKind {
         /// Number of the branch.
         branch: u32,
     },
-    /// What a loop repeats.
+    /// The repeated part of a loop.
     Body(u32),
-    /// What runs between two passes of a loop.
+    /// The part that runs between two passes of a loop.
     Again(u32),
 }
 
 /// A region and its graph of items.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Region {
-    /// What it is.
+    /// Its role.
     pub kind: RegionKind,
     /// Its items, in file order.
     pub items: Vec<Item>,
@@ -130,7 +130,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Where the value that decides is read.
+/// The place from which the deciding value is read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reads {
     /// The exit code of the deciding task.
@@ -166,11 +166,11 @@ pub struct Branch {
 pub struct Choice {
     /// Unique among tasks, choices and loops.
     pub name: String,
-    /// Where it lies.
+    /// The region that contains it.
     pub region: RegionId,
     /// The task whose end decides.
     pub by: Option<u32>,
-    /// What of that task is read.
+    /// The value of that task that decides.
     pub reads: Option<Reads>,
     /// Its branches.
     pub branches: Vec<Branch>,
@@ -183,17 +183,17 @@ pub struct Choice {
 pub struct Loop {
     /// Unique among tasks, choices and loops.
     pub name: String,
-    /// Where it lies.
+    /// The region that contains it.
     pub region: RegionId,
     /// The task of the body whose end decides.
     pub by: Option<u32>,
-    /// What of that task is read.
+    /// The value of that task that decides.
     pub reads: Option<Reads>,
     /// Values for another pass.
     pub again_when: Vec<Value>,
     /// Values for the end.
     pub stop_when: Vec<Value>,
-    /// What every other value means: another pass (true), the end (false) or an error (none).
+    /// Meaning of every other value: another pass (true), the end (false) or an error (none).
     pub otherwise: Option<bool>,
     /// The number of passes as stated.
     pub iterations: Iterations,
@@ -201,18 +201,18 @@ pub struct Loop {
     pub law: Law,
     /// The next pass reads the second name as what this pass wrote under the first.
     pub carry: Vec<(String, String)>,
-    /// What is repeated.
+    /// The region that is repeated.
     pub body: RegionId,
-    /// What runs between two passes.
+    /// The region that runs between two passes.
     pub again: RegionId,
 }
 
 /// A dependency as the file states it, with the bytes that it carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StatedEdge {
-    /// Who is waited for.
+    /// The item that must end first.
     pub from: Item,
-    /// Who waits.
+    /// The item that waits.
     pub to: Item,
     /// Anonymous data; none for a mere dependency.
     pub bytes: Option<f64>,
@@ -280,7 +280,7 @@ impl Control {
         }
     }
 
-    /// The region an item lies in.
+    /// The region that contains an item.
     pub fn region_of(&self, item: Item) -> RegionId {
         match item {
             Item::Task(t) => self.task_region[t as usize],

@@ -4,12 +4,12 @@ use super::law::Count;
 use super::{Control, Item, RegionId, RegionKind};
 use std::collections::{BTreeSet, HashMap};
 
-/// What begins when a decision falls: the tasks that are certain to run up to the next ones.
+/// The tasks that are certain to run after a decision, up to the next ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubWorkflow {
     /// `start`, `CHOICE=BRANCH`, `LOOP=again`, `LOOP=exit` or `join(A,B)`.
     pub name: String,
-    /// What releases it.
+    /// The event that releases it.
     pub trigger: Trigger,
     /// Its tasks, in file order.
     pub tasks: Vec<u32>,
@@ -19,7 +19,7 @@ pub struct SubWorkflow {
     pub region: RegionId,
 }
 
-/// What releases a sub-workflow.
+/// An event that releases a sub-workflow.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Trigger {
     /// The begin of the run.
@@ -140,7 +140,7 @@ impl Control {
         .collect()
     }
 
-    /// What a sub-workflow is called after.
+    /// Returns the name of the sub-workflow that a trigger releases.
     pub fn trigger_name(&self, trigger: &Trigger) -> String {
         match trigger {
             Trigger::Start => "start".to_string(),
@@ -202,7 +202,7 @@ impl Control {
         }
     }
 
-    /// How often every region is executed in a run that has not begun.
+    /// Returns the number of executions of every region in a run that has not begun.
     pub fn region_counts(&self) -> Vec<Count> {
         let mut counts = vec![Count::ZERO; self.regions.len()];
         self.count(RegionId::WORKFLOW, Count::certain(1.0), &mut counts);
@@ -235,7 +235,7 @@ impl Control {
         }
     }
 
-    /// How often every sub-workflow is executed.
+    /// Returns the number of executions of every sub-workflow.
     pub fn executions(&self, parts: &[SubWorkflow]) -> Vec<Count> {
         let counts = self.region_counts();
         parts.iter().map(|part| counts[part.region.index()]).collect()

@@ -150,7 +150,7 @@ fn what_is_to_come_follows_the_past() {
     let due = walk.due();
     assert_eq!((due.len(), due[0].name.as_str()), (1, "cycle#1"));
     let again = walk.take(&due[0], 1);
-    // A geometric law forgets: still one more on average, besides the one released now.
+    // A geometric law has no memory: one more on average, in addition to the one released now.
     assert_eq!((again.instances.len(), means(&walk)), (2, vec![0.0, 1.0, 1.0]));
     again.instances.iter().for_each(|&i| walk.end(i));
     let due = walk.due();

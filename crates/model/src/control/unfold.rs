@@ -11,7 +11,7 @@ use thiserror::Error;
 /// The most task instances of one run.
 pub const MOST_INSTANCES: usize = 5_000_000;
 
-/// Why a course cannot be unfolded.
+/// The reason why a course cannot be unfolded.
 #[derive(Debug, Error)]
 pub enum UnfoldError {
     /// An outcome that a decision does not have.
@@ -36,7 +36,7 @@ pub enum UnfoldError {
 pub struct Unfolding {
     template: Arc<Workflow>,
     control: Arc<Control>,
-    /// Per task: exit codes that count as success besides 0.
+    /// Per task: exit codes other than 0 that count as success.
     accepts: Vec<Arc<[i32]>>,
     instances: Vec<Unfolded>,
     grown: Option<Arc<Workflow>>,

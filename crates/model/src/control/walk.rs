@@ -1,8 +1,8 @@
 //! The course of one run through the regions of a workflow.
 //!
-//! A walk knows which task instances were released, which are done, and which decisions are due. Whoever
-//! drives a run tells it what has ended and how decisions fall; it answers with the
-//! instances that each decision sets free.
+//! A walk knows which task instances were released, which are done, and which decisions are due. The
+//! driver of a run reports ended instances and outcomes of decisions to it; it returns the instances
+//! that each decision releases.
 
 use super::decisions::DecisionKind;
 use super::law::Count;
@@ -32,7 +32,7 @@ pub struct Instance {
 #[derive(Clone, Debug)]
 struct Scope {
     region: RegionId,
-    /// What instances in it have in front of their names.
+    /// Prefix of the names of its instances: the passes of the loops around it.
     path: String,
     /// The scope around it, and the position there of the block it belongs to.
     parent: Option<(usize, usize)>,
@@ -46,7 +46,7 @@ struct Scope {
     is_complete: bool,
 }
 
-/// How far an item is.
+/// The progress of an item.
 #[derive(Clone, Debug)]
 enum State {
     /// Not yet released, or not yet decided.
@@ -57,7 +57,7 @@ enum State {
     Loop {
         /// One scope per pass.
         bodies: Vec<usize>,
-        /// What lies between them.
+        /// One scope per part between two passes.
         agains: Vec<usize>,
         is_over: bool,
     },
@@ -68,7 +68,7 @@ enum State {
 pub struct Due {
     /// Its name; that of a join is `join(A,B)` with its path in front.
     pub name: String,
-    /// What is decided; nothing where branches only meet.
+    /// The decision; none where branches only meet.
     pub kind: Option<DecisionKind>,
     scope: usize,
     at: usize,
@@ -85,10 +85,10 @@ impl Due {
     }
 }
 
-/// What a decision set free.
+/// The instances that a decision releases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
-    /// What released it: the sub-workflow of that trigger.
+    /// The trigger of their sub-workflow.
     pub trigger: Trigger,
     /// The instances.
     pub instances: Vec<InstanceId>,
@@ -335,7 +335,7 @@ impl Walk {
         if control.edges().iter().all(|e| e.bytes.is_none()) {
             return Vec::new();
         }
-        // It also stands for the blocks that begin with it.
+        // It also represents the blocks that begin with it.
         let mut to = vec![Item::Task(task)];
         let (mut scope_of, mut at_of) = (scope, at);
         while let Some((outer, position)) = self.scopes[scope_of].parent {
@@ -368,7 +368,7 @@ impl Walk {
         data
     }
 
-    /// Where an item is, as seen from a scope: its last execution.
+    /// Finds the last execution of an item that a scope sees: its scope, and its position there.
     fn visible(&self, from: usize, item: Item) -> Option<(usize, usize)> {
         let control = &self.control;
         let mut path = vec![(control.region_of(item), item)];
@@ -536,7 +536,8 @@ impl Walk {
         Released { trigger, instances }
     }
 
-    /// How often each sub-workflow is still to come, given all that has happened.
+    /// Returns the number of executions of each sub-workflow that are still to come, given all that
+    /// has happened.
     pub fn still_to_come(&self, parts: &[SubWorkflow]) -> Vec<Count> {
         let control = &self.control;
         let mut regions = vec![Count::ZERO; control.regions().len()];
@@ -582,17 +583,17 @@ impl Walk {
         parts.iter().map(count).collect()
     }
 
-    /// What stands in front of the name of an instance: the passes of the loops around it.
+    /// Returns the prefix of the name of an instance: the passes of the loops around it.
     pub(super) fn path_of(&self, instance: InstanceId) -> &str {
         &self.scopes[self.instances[instance as usize].scope].path
     }
 
-    /// The scope of an instance, and what files mean there.
+    /// The scope of an instance, in which the names of its files are looked up.
     pub(super) fn place_of(&self, instance: InstanceId) -> usize {
         self.instances[instance as usize].scope
     }
 
-    /// What a name stands for: see [`Source`].
+    /// Returns the source of the file that has a name in a scope.
     pub(super) fn source(&self, scope: usize, name: &str) -> Source {
         self.look_up(scope, name, None)
     }
@@ -666,7 +667,7 @@ impl Walk {
     }
 }
 
-/// Where a file comes from.
+/// The origin of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// An instance wrote it under this name.

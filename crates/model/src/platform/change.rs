@@ -1,4 +1,4 @@
-//! Changes of a platform as somebody asks for them: `cores x2`, `bandwidth x10`, `hosts +4`.
+//! Changes of a platform, as users write them: `cores x2`, `bandwidth x10`, `hosts +4`.
 
 use super::error::PlatformError;
 use super::host::Class;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// One change of a platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// What is changed.
+    /// The quantity that is changed.
     what: What,
     /// The host, class, zone, link or disk that is changed; all where none is named.
     of: Option<String>,
@@ -22,7 +22,7 @@ pub struct Change {
     by: By,
 }
 
-/// What can be changed.
+/// A quantity that can be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Cores,

@@ -1,7 +1,7 @@
-//! What a network model makes of nominal latencies and bandwidths: what a lone transfer is charged.
+//! Latencies and rates that a network model charges a lone transfer, from the nominal ones.
 //!
-//! A simulator that applies factors has to tell planners, or no plan comes true. The factors may
-//! depend on the size of a message, in bands.
+//! Planners have to use the factors that a simulator applies, or no plan comes true. The factors
+//! may depend on the size of a message, in bands.
 
 use super::{Link, Platform, RouteCache, RouteError, Sharing};
 use crate::{HostId, LinkId};
@@ -17,19 +17,20 @@ pub struct Band {
     pub bandwidth: f64,
 }
 
-/// What becomes of transfers that meet on a link.
+/// The sharing of a link by transfers that use it at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Contention {
     /// Each is as quick as alone.
     Free,
-    /// They share it.
+    /// Concurrent transfers share the link.
     #[default]
     Shared,
     /// It serves one after the other.
     InTurn,
 }
 
-/// What a lone transfer is charged; the default is what the platform states.
+/// Rules for the time of a lone transfer; the default is the platform's own latencies and
+/// bandwidths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Charges {
     /// By rising size, the first from below 0; never empty.
@@ -42,7 +43,7 @@ pub struct Charges {
     pub window_scaled: bool,
     /// Share of its rate that a transfer takes on the way back.
     pub acknowledgements: f64,
-    /// What becomes of transfers that meet.
+    /// The sharing of links by concurrent transfers.
     pub contention: Contention,
     /// Whether data that stay on a host are charged for the way from the host to itself: over its
     /// own links, where the platform declares no loopback.
@@ -89,12 +90,13 @@ impl Charges {
         shared.map(rate).fold(f64::INFINITY, f64::min)
     }
 
-    /// What becomes of transfers that meet on the links of a platform, which may be of a kind of its own.
+    /// Returns the rule for concurrent transfers on the links of a platform, which may impose one
+    /// of its own.
     pub fn contention_on(&self, platform: &Platform) -> Contention {
         if platform.is_fifo() { Contention::InTurn } else { self.contention }
     }
 
-    /// What all transfers together get of a link.
+    /// Returns the bandwidth that all transfers on a link have together, bytes/s.
     pub fn usable(&self, link: &Link) -> f64 {
         self.link_factor * link.level()
     }
@@ -118,11 +120,11 @@ impl Default for Charges {
 /// A link on the way of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WayLink {
-    /// Which.
+    /// The link.
     pub link: LinkId,
     /// Whether transfers share it.
     pub shared: bool,
-    /// How much of the link one unit of the transfer's rate takes.
+    /// Part of the link's bandwidth that one unit of the transfer's rate takes.
     pub taken: f64,
     /// On the way there; otherwise only on the way back.
     pub there: bool,

@@ -7,10 +7,10 @@ use crate::{ClassId, HostId, ZoneId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a host says about its class: a name, whether it is leased, how it is billed.
+/// The class that a host states: its name, whether it is leased, its billing.
 pub(super) type ClassWish = (Option<String>, bool, Option<Billing>);
 
-/// What makes machines the same to a planner (numbers by their bits).
+/// All properties by which a planner distinguishes machines (numbers by their bits).
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct ClassKey {
     name: Option<String>,

@@ -33,7 +33,7 @@ pub enum ClusterSharing {
     Fatpipe,
 }
 
-/// How the hosts of a cluster are joined.
+/// The network between the hosts of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// A private link per host to one switch.
@@ -83,7 +83,7 @@ pub struct ClusterSpec {
     pub suffix: String,
     /// Numbers of the hosts, as ranges with both ends included.
     pub radical: Vec<(u32, u32)>,
-    /// What each host is; the name is not used.
+    /// Description of each host; the name is not used.
     pub host: HostSpec,
     /// The private link of each host, or every link of a torus, fat tree or dragonfly.
     pub link: LinkShape,
@@ -97,7 +97,7 @@ pub struct ClusterSpec {
     pub loopback: Option<LinkShape>,
     /// Name of its router; prefix + id + `_router` + suffix if absent.
     pub router: Option<String>,
-    /// How the hosts are joined.
+    /// The network between the hosts.
     pub topology: Topology,
 }
 

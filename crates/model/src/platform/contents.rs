@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq)]
 pub struct Contents {
     text: Arc<String>,
-    /// Where the lines begin, in the order of the paths.
+    /// Offsets at which lines begin, in the order of the paths.
     lines: Vec<u32>,
     used: u64,
 }

@@ -8,7 +8,7 @@
 use super::cluster::Fabric;
 use super::route::Path;
 
-/// How many of each part, and how many parallel links of each colour.
+/// Numbers of groups, chassis, blades and nodes, and of parallel links of each colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dragonfly {
     pub(super) groups: u32,
@@ -100,7 +100,7 @@ impl Dragonfly {
         }
         if here.2 != target.2 {
             green(here, target.2, path);
-            // As in SimGrid 3.32, the way goes on in the first chassis even when the blade was
+            // As in SimGrid 3.32, the route continues in the first chassis even when the blade was
             // reached in another one: the same file must give the same dates.
             here = (here.0, 0, target.2);
             visit(here, path);

@@ -1,10 +1,10 @@
-//! What can be wrong with a platform or a route, said with the name of the element.
+//! Errors of a platform or a route, with the name of the element.
 
 use super::profile::ProfileError;
 use crate::units::fmt_number;
 use thiserror::Error;
 
-/// Why a platform cannot be built.
+/// The reason why a platform cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum PlatformError {
     /// Two elements with one name.
@@ -30,7 +30,7 @@ pub enum PlatformError {
         element: String,
         /// The quantity.
         what: &'static str,
-        /// As given.
+        /// The value as given.
         value: f64,
         /// The rule.
         must: &'static str,
@@ -93,7 +93,7 @@ pub(crate) fn not_negative(
     })
 }
 
-/// Why there is no route.
+/// The reason why there is no route.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum RouteError {
     /// Nothing joins the two.
@@ -101,9 +101,9 @@ pub enum RouteError {
         "no route from \"{src}\" to \"{dst}\": zone \"{zone}\" declares none between \"{from}\" and \"{to}\""
     )]
     Unroutable {
-        /// Where the route was to start.
+        /// Name of the host at which the route was to start.
         src: String,
-        /// Where it was to end.
+        /// Name of the host at which it was to end.
         dst: String,
         /// The zone that had to find a way.
         zone: String,
@@ -118,12 +118,12 @@ pub enum RouteError {
         /// Name of the platform.
         platform: String,
     },
-    /// Nested zones that multiply into a route nobody means.
+    /// Nested zones that multiply into an unreasonably long route.
     #[error("the route from \"{src}\" to \"{dst}\" needs more than {limit} steps")]
     TooLong {
-        /// Where the route was to start.
+        /// Name of the host at which the route was to start.
         src: String,
-        /// Where it was to end.
+        /// Name of the host at which it was to end.
         dst: String,
         /// The most steps tried.
         limit: usize,

@@ -4,7 +4,7 @@
 //! life fat trees", CCIT report 776, Technion, 2010. A node of level `l` (0 = hosts) has a label
 //! of one digit per level; a node and a switch one level up are joined when their labels differ
 //! at most in the digit of that level. Going up, the port is chosen by the destination; going down, parallel
-//! cables are told apart by the source.
+//! cables are distinguished by the source.
 
 use super::cluster::Fabric;
 use super::route::Path;
@@ -93,8 +93,8 @@ impl FatTree {
             fabric.limiter(self.number(level, self.position(level, &label)), path);
         }
         // The ports of a switch are numbered cable by cable, within a cable by child. The first
-        // step down takes the cable the source stands for. As in SimGrid 3.32, each further step
-        // takes the next fitting port after the one used before, whatever that one's level.
+        // step down takes the cable that belongs to the source. As in SimGrid 3.32, each further
+        // step takes the next fitting port after the one used before, whatever that one's level.
         let mut next_port = None;
         while level > 0 {
             level -= 1;

@@ -27,11 +27,11 @@ pub struct Host {
     pub resources: Option<Arc<HostResources>>,
     /// Names of its cores, where its description gives them any.
     pub core_names: Option<Arc<[String]>>,
-    /// What kind of machine it is to a workflow's table of run times: the name of a column.
+    /// Kind of machine in a workflow's table of run times: the name of a column.
     pub arch: Option<Arc<str>>,
     /// The class of machines identical to this one.
     pub class: ClassId,
-    /// The site or cluster it stands in.
+    /// The site or cluster that contains it.
     pub zone: ZoneId,
     /// Position among the hosts of its zone.
     pub rank: u32,
@@ -39,7 +39,7 @@ pub struct Host {
     pub availability: Option<Arc<Profile>>,
     /// On (> 0) or off over time.
     pub state: Option<Arc<Profile>>,
-    /// What else its description says.
+    /// Further properties in its description.
     pub properties: Option<Arc<Properties>>,
 }
 
@@ -60,7 +60,7 @@ impl Host {
     }
 }
 
-/// Machines that a planner cannot tell apart: same speed, cores, price, resources, architecture,
+/// Machines that are identical to a planner: same speed, cores, price, resources, architecture,
 /// cluster, billing.
 #[derive(Clone, Debug)]
 pub struct Class {
@@ -83,7 +83,7 @@ pub struct Class {
     /// `true` when the machines exist only while leased: the class is an entry of a catalogue
     /// and `hosts.len()` the most that can be leased at once.
     pub leasable: bool,
-    /// How the use of these machines is billed.
+    /// Rule that turns seconds of use into billed time.
     pub billing: Billing,
 }
 
@@ -94,7 +94,7 @@ impl Class {
     }
 }
 
-/// How time on a machine turns into billed time.
+/// Rule that turns time on a machine into billed time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Billing {
     /// Billed time is rounded up to a multiple of this many seconds; 0 bills exact time.
@@ -144,13 +144,13 @@ pub struct Disk {
     pub connection_bandwidth: Option<f64>,
     /// Bytes it can hold, if known.
     pub capacity: Option<f64>,
-    /// How long operations take beyond the bandwidths.
+    /// Time that operations take beyond the bandwidths.
     pub model: DiskModel,
     /// Files that are on it from the start.
     pub contents: Option<Arc<Contents>>,
-    /// Who mounts it where.
+    /// Hosts that mount it, with the mount point.
     pub mounts: Vec<(HostId, String)>,
-    /// What else its description says.
+    /// Further properties in its description.
     pub properties: Option<Arc<Properties>>,
 }
 

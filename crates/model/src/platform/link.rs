@@ -41,7 +41,7 @@ pub struct Link {
     pub latency_profile: Option<Arc<Profile>>,
     /// On (> 0) or off over time.
     pub state: Option<Arc<Profile>>,
-    /// What else its description says.
+    /// Further properties in its description.
     pub properties: Option<Arc<Properties>>,
 }
 

@@ -61,7 +61,7 @@ use crate::{ClassId, DiskId, HostId, LinkId, RouterId, ZoneId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How hosts are joined.
+/// The network between hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Network {
     /// A bandwidth and a latency per pair of hosts; no links.
@@ -284,12 +284,12 @@ impl Platform {
         self
     }
 
-    /// How hosts are joined.
+    /// The network between hosts.
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// The host where the inputs of a workflow lie at the start, if the description names one.
+    /// The host that holds the inputs of a workflow at the start, if the description names one.
     pub fn origin(&self) -> Option<HostId> {
         self.origin
     }

@@ -1,5 +1,5 @@
-//! What bounds data that moves between many hosts at once: their own links, which add up, and the
-//! links that all of them share, which do not.
+//! Bounds on data that moves between many hosts at once: the hosts' own links, which add up, and
+//! the links that all of them share, which do not.
 
 use super::link::Sharing;
 use super::zone::Routing;
@@ -43,8 +43,9 @@ impl Narrows {
 
 impl Platform {
     /// The shared links behind a planning network. Hosts of a star have links of their own, all
-    /// others on their routes are shared; where routes are declared or make up a matrix nobody says what is shared, so
-    /// that every stream counts as having its way to itself.
+    /// others on their routes are shared; where routes are declared or make up a matrix the
+    /// description does not say what is shared, so that every stream counts as having its way to
+    /// itself.
     pub fn narrows(&self, network: &PlanningNetwork) -> Narrows {
         let groups = network.groups;
         let mut members: Vec<Vec<HostId>> = vec![Vec::new(); groups];
@@ -93,7 +94,7 @@ impl Platform {
         widths
     }
 
-    /// The links that only serve one host; `None` where nobody says.
+    /// The links that only serve one host; `None` where the routing does not say.
     fn own_links(&self, host: HostId) -> Option<[Option<LinkId>; 3]> {
         let host = self.host(host);
         match &self.zone(host.zone).routing {

@@ -1,5 +1,5 @@
-//! What a planner sees of the network: contention-free bandwidth and latency between groups of
-//! hosts that see the same network.
+//! The network as planners see it: contention-free bandwidth and latency between groups of hosts
+//! that see the same network.
 
 use super::Profile;
 use super::zone::{Member, Routing};
@@ -44,7 +44,7 @@ pub struct PlanningNetwork {
 }
 
 impl PlanningNetwork {
-    /// Where the table for messages of a size begins.
+    /// Offset of the table for messages of a size.
     #[inline]
     pub fn band(&self, bytes: f64) -> usize {
         if self.thresholds.is_empty() {
@@ -163,13 +163,13 @@ impl PlanningNetwork {
         }
     }
 
-    /// Where the entry of two different hosts stands in the first table.
+    /// Index of the entry of two different hosts in the first table.
     #[inline]
     pub fn pair(&self, src: HostId, dst: HostId) -> usize {
         self.group_of[src.index()] as usize * self.groups + self.group_of[dst.index()] as usize
     }
 
-    /// The same network with the hosts of a group told apart by a mark of theirs.
+    /// The same network with every group split by a mark of its hosts.
     pub fn told_apart(&self, mark: impl Fn(HostId) -> u32) -> PlanningNetwork {
         let mut groups: HashMap<(u32, u32), u32> = HashMap::new();
         let group_of: Vec<u32> = (0..self.group_of.len())
@@ -195,7 +195,7 @@ impl PlanningNetwork {
         self.regrouped(&finer)
     }
 
-    /// The same network told group by group of another, which may tell more hosts apart.
+    /// The same network by the groups of another, which may be finer.
     pub fn regrouped(&self, like: &PlanningNetwork) -> PlanningNetwork {
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); like.groups];
         for (host, &group) in like.group_of.iter().enumerate() {
@@ -471,7 +471,7 @@ impl Inlet {
         }
     }
 
-    /// What the narrowest of them lets through, bytes/s.
+    /// Returns the bandwidth of the narrowest of these links, bytes/s.
     fn rate(self, platform: &Platform, charges: &Charges) -> f64 {
         match self {
             Inlet::Links(links) if charges.contention != Contention::Free => {

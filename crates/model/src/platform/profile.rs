@@ -1,10 +1,10 @@
-//! How a resource changes over time: a piece-wise constant function given as dated values,
-//! played once or for ever.
+//! A quantity of a resource over time: a piece-wise constant function given as dated values, played
+//! once or for ever.
 
 use crate::units::fmt_number;
 use thiserror::Error;
 
-/// Dates beyond this one (30 million years) are refused: seconds are no longer told apart.
+/// Latest permitted date (30 million years): beyond it, seconds are lost in rounding.
 pub const LATEST: f64 = 1e15;
 
 /// Changes that repeat more often than this, in seconds, are refused: no run would ever get past them.
@@ -24,12 +24,12 @@ pub struct ProfileEvent {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     events: Box<[ProfileEvent]>,
-    /// How many of the first events do not repeat.
+    /// Number of events at the beginning that do not repeat.
     prelude: usize,
     period: Option<f64>,
 }
 
-/// Why a list of events is no profile.
+/// The reason why a list of events is no profile.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ProfileError {
     /// A profile needs an event.
@@ -66,7 +66,7 @@ pub enum ProfileError {
     TooOften {
         /// The period.
         period: f64,
-        /// How many events it repeats.
+        /// Number of events that it repeats.
         events: usize,
     },
     /// The period does not cover the events, or is not a positive number.
@@ -169,7 +169,7 @@ impl Profile {
         self.period
     }
 
-    /// How many of the first events do not repeat.
+    /// Number of events at the beginning that do not repeat.
     pub fn prelude(&self) -> usize {
         self.prelude
     }

@@ -55,7 +55,7 @@ impl RouteId {
     }
 }
 
-/// Routes of one platform found so far. Owned by who asks, so that a platform stays immutable
+/// Routes of one platform found so far. Owned by the caller, so that a platform stays immutable
 /// and can be shared between threads. Use one cache for one platform only.
 #[derive(Clone, Debug, Default)]
 pub struct RouteCache {
@@ -122,7 +122,7 @@ impl RouteCache {
         Ok(id)
     }
 
-    /// Where the table has a pair.
+    /// Index of a pair in the table; none for hosts outside of it.
     #[inline]
     fn entry(&self, src: HostId, dst: HostId) -> Option<usize> {
         let inside = src.index() < self.side && dst.index() < self.side;
@@ -493,7 +493,7 @@ impl Platform {
         }
     }
 
-    /// The zone a node or zone stands in; the root for the root itself.
+    /// The zone that contains a node or zone; the root for the root itself.
     fn zone_around(&self, member: Member) -> ZoneId {
         match member {
             Member::Host(host) => self.host(host).zone,

@@ -1,4 +1,4 @@
-//! What a builder is given: hosts and links before they have an id.
+//! Descriptions that a builder takes: hosts and links before they have an id.
 
 use super::host::{Billing, Properties};
 use super::link::Sharing;
@@ -29,7 +29,7 @@ pub struct HostSpec {
     pub class: Option<String>,
     /// Exists only while leased.
     pub leasable: bool,
-    /// How its use is billed; the platform's billing if absent.
+    /// Billing of its use; the platform's billing if absent.
     pub billing: Option<Billing>,
     /// Ratio of the peak speed over time.
     pub availability: Option<Arc<Profile>>,
@@ -101,7 +101,7 @@ impl LinkSpec {
     }
 }
 
-/// How a link changes over time.
+/// Changes of a link over time.
 #[derive(Clone, Debug, Default)]
 pub struct LinkProfiles {
     /// Bytes/s over time.

@@ -1,4 +1,4 @@
-//! How long a disk, or a storage of any kind, takes: performance models.
+//! Performance models: the time that operations of a disk, or a storage of any kind, take.
 
 use super::error::PlatformError;
 use crate::distribution::Distribution;
@@ -53,7 +53,7 @@ pub enum DiskModel {
     },
 }
 
-/// Which side of a disk.
+/// A direction of the operations of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskSide {
     /// Reads.

@@ -1,6 +1,6 @@
 //! Torus clusters: a grid of nodes in any number of dimensions, the ends of each dimension
 //! joined. Routing goes dimension by dimension, the first dimension first, the shorter way
-//! round (rightwards when both are equally long and the start lies in the lower half).
+//! round (rightwards when both are equally long and the start is in the lower half).
 
 use super::cluster::Fabric;
 use super::route::Path;

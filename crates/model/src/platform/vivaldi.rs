@@ -19,7 +19,7 @@ pub(super) struct Vivaldi {
 }
 
 impl Vivaldi {
-    /// The node that stands for a member.
+    /// The node that represents a member: the gateway of a zone, else the member.
     pub(super) fn gateway(&self, member: Member) -> Member {
         match member {
             Member::Zone(zone) => self.gateways.get(&zone).copied().unwrap_or(member),

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a zone routes between: its hosts, its routers, and the zones inside it.
+/// An end point of the routes of a zone: a host, a router, or a zone inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Member {
     /// A host.
@@ -38,13 +38,13 @@ impl Member {
 pub struct NetworkRouter {
     /// Unique among hosts, routers and zones.
     pub name: Arc<str>,
-    /// The zone it stands in.
+    /// The zone that contains it.
     pub zone: ZoneId,
     /// Vivaldi coordinates, milliseconds.
     pub coordinates: Option<[f64; 3]>,
 }
 
-/// How a zone finds routes between its members.
+/// The method by which a zone finds routes between its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RoutingKind {
     /// No communication.
@@ -64,9 +64,9 @@ pub enum RoutingKind {
 /// A route as declared between two members of a zone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeclaredRoute {
-    /// Where it starts.
+    /// Its start.
     pub src: Member,
-    /// Where it ends.
+    /// Its end.
     pub dst: Member,
     /// The node of `src` it leaves from, when `src` is a zone.
     pub gw_src: Option<Member>,
@@ -147,7 +147,7 @@ pub struct Zone {
     pub parent: Option<ZoneId>,
     /// Number of zones around it.
     pub depth: u32,
-    /// What else its description says.
+    /// Further properties in its description.
     pub properties: Option<Arc<Properties>>,
     /// Its hosts share their storage: a file that one of them has, all have.
     pub shared_storage: bool,
@@ -157,7 +157,7 @@ pub struct Zone {
     pub storage_capacity: Option<f64>,
     /// Named resources that its hosts share.
     pub resources: Vec<(Arc<str>, Amount)>,
-    /// The line it was described with and the ids of the links that line stands for, if it is a
+    /// The line that described it and the ids of the links that the line created, if it is a
     /// cluster described in one.
     pub cluster: Option<Box<(ClusterSpec, Range<u32>)>>,
     pub(super) routing: Routing,
@@ -165,7 +165,7 @@ pub struct Zone {
 }
 
 impl Zone {
-    /// How it finds routes.
+    /// Returns the method by which it finds routes.
     pub fn routing(&self) -> RoutingKind {
         match &self.routing {
             Routing::None => RoutingKind::None,

@@ -1,4 +1,4 @@
-//! Data over several hosts lies in equal blocks; what moves when it is redistributed. Plans and
+//! Data over several hosts is stored in equal blocks; what moves when it is redistributed. Plans and
 //! runs ask here.
 
 use crate::HostId;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 /// A block of data that goes from one host to another, or stays where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// From where.
+    /// The sender.
     pub from: HostId,
-    /// To where.
+    /// The receiver.
     pub to: HostId,
-    /// How much.
+    /// Size, bytes.
     pub bytes: f64,
 }
 

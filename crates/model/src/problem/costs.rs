@@ -7,7 +7,7 @@ use crate::platform::{Host, Platform};
 use crate::workflow::{CostTable, Workflow};
 use std::collections::HashMap;
 
-/// Machines that no task tells apart.
+/// Machines that are identical to every task.
 #[derive(Clone, Debug)]
 struct Class {
     /// Flop/s of one core, now.
@@ -33,7 +33,7 @@ pub(super) struct Costs {
     tabled: bool,
     /// Some task demands more than one core, and some machine is limited.
     limited: bool,
-    /// Where time is work over speed for every task on every class: the speeds.
+    /// Speeds, if time is work over speed for every task on every class.
     related: Option<Related>,
 }
 
@@ -152,7 +152,7 @@ impl Costs {
         Ok(())
     }
 
-    /// The one demand of a task that nobody meets, or the combination of all.
+    /// Returns the single demand of a task that no host meets, or the combination of all.
     fn why_nowhere(
         &self,
         workflow: &Workflow,
@@ -358,7 +358,8 @@ impl Costs {
     }
 }
 
-/// Per host: a number for the capacities that tasks may ask for; empty where none tells hosts apart.
+/// Per host: a number for the capacities that tasks may ask for; empty where hosts do not differ in
+/// them.
 fn shapes(workflow: &Workflow, platform: &Platform, pools: &Pools) -> Vec<u32> {
     if !(workflow.has_demands() || pools.has_windows()) || !platform.has_resources() {
         return Vec::new();
@@ -376,8 +377,8 @@ fn shapes(workflow: &Workflow, platform: &Platform, pools: &Pools) -> Vec<u32> {
     platform.hosts().iter().zip(around).map(shape).collect()
 }
 
-/// Which column of the table each host uses: its own name, its architecture, its class, or its
-/// cluster. A host without cores needs none.
+/// Returns the column of the table that each host uses: that of its own name, its architecture, its
+/// class, or its cluster. A host without cores needs none.
 pub(crate) fn columns_of_hosts(
     table: &CostTable,
     platform: &Platform,

@@ -1,4 +1,5 @@
-//! Where data is and when it can be elsewhere: what planners, bounds, the validator and policies ask.
+//! Places of data, and the dates at which it can be elsewhere, for planners, bounds, the validator
+//! and policies.
 
 use super::{Block, DataCopy, Lanes, Problem, blocks};
 use crate::ids::{EdgeId, FileId, HostId, ProcId, TaskId};
@@ -50,8 +51,8 @@ impl Problem<'_> {
     }
 
     /// Seconds to move `bytes` from some places to others, in equal blocks, if nothing else moves.
-    /// Where nothing is shared the slowest block counts; else the links of the hosts and those they
-    /// share bound everything together, and what could stay on a host is not told apart.
+    /// If nothing is shared the slowest block counts; else the links of the hosts and those they
+    /// share bound everything together, including data that could stay on a host.
     fn redistribution(&self, payload: Payload, from: &[HostId], to: &[HostId]) -> f64 {
         match (from, to) {
             (&[a], &[b]) => return self.network.payload_time(payload, a, b),
@@ -67,7 +68,7 @@ impl Problem<'_> {
         let group = |host: HostId| self.network.group_of[host.index()] as usize;
         let mut worst = 0.0f64;
         for (i, &a) in from.iter().enumerate() {
-            // One host stands for all of its group.
+            // One host represents all of its group.
             if from[..i].iter().any(|&x| group(x) == group(a)) {
                 continue;
             }
@@ -104,8 +105,9 @@ impl Problem<'_> {
         places
     }
 
-    /// When a file that exists can be at the place of a host if nothing else moves: the inputs of
-    /// the workflow, and results of what is done. Infinite where no copy is left.
+    /// Returns the date at which a file that exists can be at the place of a host if nothing else
+    /// moves: the inputs of the workflow, and results of finished tasks. Infinite where no copy is
+    /// left.
     pub fn arrival(&self, file: FileId, host: HostId) -> f64 {
         let unwritten = self.workflow.producer(file).is_none();
         if unwritten && !self.state.inputs_listed {
@@ -140,8 +142,9 @@ impl Problem<'_> {
         self.state.copies_of(file).iter().map(from).fold(f64::INFINITY, f64::min)
     }
 
-    /// When the data of an edge is at the processors of its reader, if its producer ends at
-    /// `finish` on `from`: all of it from there, but for files that a copy brings sooner.
+    /// Returns the date at which the data of an edge is at the processors of its reader, if its
+    /// producer ends at `finish` on `from`: all of it from there, but for files that a copy brings
+    /// sooner.
     pub fn edge_arrival(&self, edge: EdgeId, finish: f64, from: &[ProcId], to: &[ProcId]) -> f64 {
         // Transfers that have not begun cannot begin in the past.
         let finish = finish.max(self.state.now);
@@ -156,8 +159,8 @@ impl Problem<'_> {
         }
     }
 
-    /// The same at the first processor of every host that has one, where `later` is told it: copies are
-    /// looked up once.
+    /// Computes [`edge_arrival`](Self::edge_arrival) for the first processor of every host that has
+    /// one and passes it to `later`; copies are looked up once.
     pub fn edge_arrivals(
         &self,
         edge: EdgeId,
@@ -187,8 +190,8 @@ impl Problem<'_> {
         files.map(|file| (self.workflow.file_bytes(file), self.state.copies_of(file)))
     }
 
-    /// When all of some files are at one place: those that copies bring sooner from there, the
-    /// others together from where they are made.
+    /// Returns the date at which all of some files are at one place: those that copies bring sooner
+    /// from there, the others together from the place of their producer.
     #[inline]
     fn sooner_by_copies<'c>(
         &self,
@@ -224,7 +227,7 @@ impl Problem<'_> {
         procs.iter().all(|&p| place(p) == place(procs[0]))
     }
 
-    /// The inputs of an unfinished task that no task writes and that do not lie everywhere.
+    /// The inputs of an unfinished task that no task writes and that are not everywhere.
     #[inline]
     pub fn staged_inputs(&self, task: TaskId) -> &[FileId] {
         self.staged.of_task(task)

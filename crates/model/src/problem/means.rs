@@ -23,7 +23,7 @@ impl MeanNetwork {
 
     /// The means of the table of a network, by band of sizes, between the hosts of a platform.
     pub fn of(platform: &Platform, network: &PlanningNetwork, band: usize) -> MeanNetwork {
-        // Processors per group, and how many of a group's pairs lie inside one host.
+        // Processors per group, and how many of a group's pairs are inside one host.
         let mut procs = vec![0.0f64; network.groups];
         let mut inside = vec![0.0f64; network.groups];
         for (host, &group) in platform.hosts().iter().zip(&network.group_of) {

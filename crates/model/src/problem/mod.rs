@@ -1,7 +1,7 @@
-//! What a planner sees: a workflow, processors, and *estimates* of how long everything takes.
+//! A planning problem: a workflow, processors, and *estimates* of all run and transfer times.
 //!
-//! A processor is one core of a host. Execution times are kept per cost class (machines that no
-//! task tells apart), transfer times per pair of host groups, so that a million tasks on a
+//! A processor is one core of a host. Execution times are kept per cost class (machines that are
+//! identical to every task), transfer times per pair of host groups, so that a million tasks on a
 //! thousand machines need no dense table. What is already done, running or copied is part of the
 //! problem: planning the rest of a half-executed workflow is the same call as planning it whole.
 
@@ -30,7 +30,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Why a workflow and a platform make no planning problem.
+/// The reason why a workflow and a platform make no planning problem.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[allow(missing_docs)] // the messages say it
 pub enum ProblemError {
@@ -74,7 +74,7 @@ fn list(names: &[String]) -> String {
     text
 }
 
-/// What was last seen of a platform.
+/// The most recent observation of a platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
     /// Per host: the share of its peak speed it has now, 0 when it is gone; empty means all at
@@ -92,7 +92,7 @@ pub struct Problem<'a> {
     network: Cow<'a, PlanningNetwork>,
     /// By band of sizes.
     mean_network: Vec<MeanNetwork>,
-    /// Where tasks spread over hosts.
+    /// Present if some task can spread over hosts.
     narrows: Option<Narrows>,
     costs: Costs,
     pools: Arc<Pools>,
@@ -123,7 +123,7 @@ impl<'a> Problem<'a> {
         Problem::as_seen(workflow, platform, view)
     }
 
-    /// The same with the network as a model charges for it, and inputs where they are said to lie.
+    /// The same with the network as a model charges for it, and inputs at the given hosts.
     pub fn charged(
         workflow: &'a Workflow,
         platform: &'a Platform,
@@ -145,7 +145,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The workflow on a platform whose present state differs from its description, with inputs
-    /// everywhere until [`with_state`](Self::with_state) says where they lie.
+    /// everywhere until [`with_state`](Self::with_state) says where they are.
     pub fn as_seen(
         workflow: &'a Workflow,
         platform: &'a Platform,
@@ -249,7 +249,7 @@ impl<'a> Problem<'a> {
         self.platform
     }
 
-    /// What is already done, running or copied.
+    /// Returns the tasks that are done or running, the copies of files, and the current date.
     pub fn state(&self) -> &State {
         &self.state
     }
@@ -289,7 +289,7 @@ impl<'a> Problem<'a> {
             && first.is_some_and(|proc| self.exec_on(task, proc).is_finite())
     }
 
-    /// What concurrent tasks share besides cores.
+    /// Returns the resources other than cores that concurrent tasks share.
     pub fn pools(&self) -> &Arc<Pools> {
         &self.pools
     }
@@ -301,7 +301,7 @@ impl<'a> Problem<'a> {
         self.pools.bind()
     }
 
-    /// What a task on some processors holds: pools and amounts.
+    /// Returns the pools that a task on some processors uses, with the amounts it holds.
     pub fn uses(&self, task: TaskId, procs: &[ProcId]) -> Vec<(PoolId, u64)> {
         self.pools.uses(self.workflow, task, procs, |proc| self.host_of(proc))
     }
@@ -467,15 +467,16 @@ impl<'a> Problem<'a> {
         self.platform.host(self.host_of(proc)).price
     }
 
-    /// When a processor can take new work: not before now, and on a machine that has to be leased not
-    /// before it is ready.
+    /// Returns the date from which a processor can take new work: not before now, and on a machine
+    /// that has to be leased not before it is ready.
     #[inline]
     pub fn available_from(&self, proc: ProcId) -> f64 {
         let free = self.state.available.get(proc.index()).copied().unwrap_or(0.0);
         free.max(self.state.now).max(self.obtainable_from(self.host_of(proc)))
     }
 
-    /// When a machine that exists only while leased can be ready; 0 for others.
+    /// Returns the earliest date at which a machine that exists only while leased can be ready; 0
+    /// for others.
     #[inline]
     pub fn obtainable_from(&self, host: HostId) -> f64 {
         self.obtainable.get(host.index()).copied().unwrap_or(0.0)

@@ -1,4 +1,5 @@
-//! Pools: what concurrent tasks share besides cores, and how much of it each task holds.
+//! Pools: the resources other than cores that concurrent tasks share, and how much of each a task
+//! holds.
 //!
 //! A pool is a capacity of one host, of a zone or of the platform that some task demands. A
 //! demand is taken from every level above the host that has a resource of its name.
@@ -16,7 +17,7 @@ use std::sync::Arc;
 /// Number of a pool.
 pub type PoolId = u32;
 
-/// Where a pool is.
+/// The part of the platform to which a pool belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// On one host.
@@ -27,7 +28,7 @@ pub enum Scope {
     Platform,
 }
 
-/// What is counted in a pool.
+/// The unit of the amounts in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes.
@@ -70,11 +71,11 @@ impl Unit {
 pub struct Pool {
     /// `memory`, `gpus`, `gpus:KIND`, or the name of a resource.
     pub name: Arc<str>,
-    /// Where it is.
+    /// The hosts that share it.
     pub scope: Scope,
-    /// How much there is.
+    /// Total amount, in its unit.
     pub capacity: u64,
-    /// What is counted.
+    /// Unit of the capacity and of all amounts.
     pub unit: Unit,
     /// Tasks that run at the same time could demand more than there is.
     pub binds: bool,
@@ -130,7 +131,7 @@ impl fmt::Display for Unmet {
 pub struct Pools {
     pools: Vec<Pool>,
     keys: Vec<Key>,
-    /// Per task, besides memory: which key and how much; empty where no task demands any.
+    /// Per task, except for memory: keys and amounts; empty where no task demands any.
     want_start: Vec<u32>,
     wants: Vec<(u32, u64)>,
     /// Some task holds memory, and some host says how much it has.
@@ -407,8 +408,8 @@ impl Pools {
         &self.wants[self.want_start[at] as usize..self.want_start[at + 1] as usize]
     }
 
-    /// What a task with `width` cores holds, no pool twice, where `own` of them are on a host: pools and amounts.
-    /// Pools that several hosts share come with every host.
+    /// Passes on the pools and amounts that a task with `width` cores holds, no pool twice, where
+    /// `own` of them are on a host. Pools that several hosts share come with every host.
     #[inline]
     pub fn each_use(
         &self,
@@ -435,7 +436,7 @@ impl Pools {
         }
     }
 
-    /// What a task on some processors holds: pools and amounts, by pool, each once.
+    /// Returns the pools and amounts that a task on some processors holds, by pool, each once.
     pub fn uses(
         &self,
         workflow: &Workflow,
@@ -616,7 +617,7 @@ impl Pools {
         }
     }
 
-    /// Where a pool is, to show: `'host'`, `'zone'` or `the platform`.
+    /// Returns the place of a pool for messages: `'host'`, `'zone'` or `the platform`.
     pub fn place(&self, pool: PoolId, platform: &Platform) -> String {
         match &self.pools[pool as usize].scope {
             Scope::Host(host) => format!("'{}'", platform.host(*host).name),

@@ -1,8 +1,8 @@
 //! Inputs on their way from the origin: they leave in turn.
 //!
-//! What all tasks fetch from one host meets on the links near it. A plan queues these transfers, in
-//! the order in which it places their readers, on the narrowest shared link of their way; what else
-//! moves is planned as if it were alone. A file goes to a place once.
+//! Data that all tasks fetch from one host compete on the links near it. A plan queues these
+//! transfers, in the order in which it places their readers, on the narrowest shared link of their
+//! way; other transfers are planned as if they were alone. A file goes to a place once.
 
 use super::Problem;
 use crate::ids::{FileId, HostId, LinkId, ProcId, TaskId};
@@ -79,7 +79,7 @@ impl Lanes {
     }
 }
 
-/// Inputs of unfinished tasks that do not lie everywhere, task by task.
+/// Inputs of unfinished tasks that are not everywhere, task by task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Staged {
     start: Vec<u32>,
@@ -88,12 +88,12 @@ pub(super) struct Staged {
     sources: Vec<Source>,
 }
 
-/// Where an input lies, for looks at all hosts.
+/// The source of an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Source {
-    /// The host; none where it lies at several places or nowhere.
+    /// The host; none where there are copies at several places or none.
     host: Option<HostId>,
-    /// When it can leave.
+    /// Earliest departure, seconds.
     begin: f64,
     bytes: f64,
 }
@@ -158,22 +158,22 @@ impl Staged {
 #[derive(Clone, Debug)]
 pub struct Staging<'a, 'p> {
     problem: &'a Problem<'p>,
-    /// When each link has carried what it was given.
+    /// Per link: the date at which the transfers planned on it are over.
     free: Vec<f64>,
     /// Per file: the places it was sent to, sorted, and when it arrives.
     sent: Vec<Vec<(HostId, f64)>>,
-    /// How often a file was sent: what was known before may no longer hold.
+    /// Number of files sent: entries of `known` from before may no longer hold.
     sends: u64,
     transfers: Vec<PlannedTransfer>,
     kinds: Kinds,
     look: Look,
-    /// What the last looks found; each list of inputs has one seat.
+    /// Results of the most recent searches; each list of inputs has one slot.
     known: [Known<'a>; SEATS],
 }
 
 const SEATS: usize = 8;
 
-/// When some inputs would be on every host.
+/// Dates at which some inputs would be on every host.
 #[derive(Clone, Debug, Default)]
 struct Known<'a> {
     inputs: &'a [FileId],
@@ -240,15 +240,15 @@ struct Look {
     legs: Vec<Leg>,
 }
 
-/// How the inputs of a look come to a host, one after the other.
+/// Arrivals at one host of the inputs looked up, one after the other.
 #[derive(Clone, Copy, Debug)]
 struct Course {
     host: HostId,
     place: HostId,
     kind: u32,
-    /// When those before are all there.
+    /// Date at which all earlier inputs are there.
     latest: f64,
-    /// When its lane is free of them.
+    /// Date at which the earlier inputs have left its lane.
     behind: f64,
 }
 
@@ -268,10 +268,10 @@ impl Course {
 /// The way of one input to the hosts of a kind.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
-    /// When it can leave, but for what this task fetches before.
+    /// Departure, apart from the waiting for earlier inputs of this task.
     start: f64,
     seconds: f64,
-    /// How long it holds its lane; not a number where it queues on none.
+    /// Seconds that it holds its lane; not a number where it queues on none.
     holds: f64,
 }
 
@@ -281,12 +281,12 @@ struct Move {
     link: Option<LinkId>,
     start: f64,
     finish: f64,
-    /// When its link would be free again.
+    /// Date at which its link would be free again.
     free: f64,
 }
 
 impl<'a, 'p> Staging<'a, 'p> {
-    /// Nothing on its way; none where the inputs of all unfinished tasks lie everywhere.
+    /// Nothing on its way; none where the inputs of all unfinished tasks are everywhere.
     pub fn new(problem: &'a Problem<'p>) -> Option<Self> {
         if !problem.staged.any() {
             return None;
@@ -307,7 +307,7 @@ impl<'a, 'p> Staging<'a, 'p> {
         })
     }
 
-    /// When the inputs of a task would be on a host if they were sent for now.
+    /// Returns the date at which the inputs of a task would be on a host if they were sent for now.
     pub fn ready_on(&self, task: TaskId, host: HostId) -> f64 {
         let (mut latest, mut behind) = (0.0f64, 0.0f64);
         let place = self.problem.platform().place_of(host);
@@ -362,7 +362,7 @@ impl<'a, 'p> Staging<'a, 'p> {
         self.look = look;
     }
 
-    /// The courses of a look, before the first input.
+    /// Prepares the arrivals on all hosts, before the first input.
     fn set_out(&self, inputs: &[FileId], look: &mut Look) {
         let platform = self.problem.platform();
         let course = |host: HostId, kind: u32| {
@@ -440,7 +440,7 @@ impl<'a, 'p> Staging<'a, 'p> {
         }
     }
 
-    /// When a file that was sent to a place arrives there.
+    /// Returns the date at which a file that was sent to a place arrives there.
     fn arrives(&self, file: FileId, place: HostId) -> Option<f64> {
         let sent = &self.sent[file.index()];
         let at = sent.binary_search_by_key(&place, |(to, _)| *to).ok()?;

@@ -1,4 +1,4 @@
-//! How far an execution has come when the rest is planned.
+//! The state of an execution when the rest is planned.
 
 use super::{Problem, ProblemError};
 use crate::ids::{FileId, HostId, TaskId};
@@ -6,7 +6,7 @@ use crate::platform::Platform;
 use crate::schedule::{Lease, Placement};
 use crate::workflow::Workflow;
 
-/// Where the inputs of a workflow, the files that no task writes, lie at the start.
+/// The hosts that hold the inputs of a workflow, the files that no task writes, at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inputs {
     /// On every host.
@@ -23,10 +23,10 @@ impl Inputs {
     }
 }
 
-/// A file lies, or will lie, at a place.
+/// A copy of a file that is, or will be, at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DataCopy {
-    /// Which file.
+    /// The file.
     pub file: FileId,
     /// A host of the place.
     pub host: HostId,
@@ -34,7 +34,8 @@ pub struct DataCopy {
     pub at: f64,
 }
 
-/// What is already done, running, copied or not yet allowed. Empty vectors mean "nothing".
+/// Tasks that are done or running, files that are copied, and earliest starts. Empty vectors mean
+/// "nothing".
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Nothing new starts before this date.
@@ -46,9 +47,9 @@ pub struct State {
     pub available: Vec<f64>,
     /// Per task: not to be started before.
     pub release: Vec<f64>,
-    /// Where files lie besides where their finished producers ran, sorted by file.
+    /// Copies other than those at finished producers, sorted by file.
     pub copies: Vec<DataCopy>,
-    /// The inputs of the workflow lie only where `copies` says; otherwise on every host.
+    /// The inputs of the workflow are only where `copies` says; otherwise on every host.
     pub inputs_listed: bool,
     /// The leases so far. Open ones run, or are ordered: the machine is usable from their begin. Without
     /// one, a machine that exists only while leased has to be ordered first. The others are over and
@@ -63,7 +64,7 @@ impl State {
         self.fixed.get(task.index())?.as_ref()
     }
 
-    /// Copies of a file besides the one at its producer.
+    /// Copies of a file other than the one at its producer.
     #[inline]
     pub fn copies_of(&self, file: FileId) -> &[DataCopy] {
         if self.copies.is_empty() {
@@ -74,7 +75,7 @@ impl State {
         &self.copies[start..start + length]
     }
 
-    /// Nothing done yet, the inputs where they lie.
+    /// The state before anything is done, with the inputs at the given hosts.
     pub fn at_start(workflow: &Workflow, inputs: Inputs) -> State {
         let Inputs::At(host) = inputs else { return State::default() };
         let unwritten = workflow.files().filter(|&f| workflow.producer(f).is_none());

@@ -1,4 +1,4 @@
-//! What a planner or policy knows of run times, as a setting of its own beside what is true.
+//! Knowledge of run times that a planner or policy has, set independently of the actual ones.
 
 use super::{Grain, Scenario, ScenarioError, Truth, Wrong};
 use crate::platform::Platform;
@@ -8,12 +8,12 @@ use crate::{FileId, HostId, ProcId, TaskId};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// How much is known of how long tasks take.
+/// Degree of knowledge about run times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Knowledge {
     /// The run times as they will really be.
     Exact,
-    /// What the workflow states, with the errors of the scenario.
+    /// The estimates that the workflow states, with the errors of the scenario.
     #[default]
     Estimates,
     /// Of every kind of task the mean run time on every machine.
@@ -22,7 +22,7 @@ pub enum Knowledge {
     Nothing,
 }
 
-/// Why what is known cannot be told.
+/// The reason why the estimates of a scenario cannot be computed.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[allow(missing_docs)] // the messages of the causes say it
 pub enum KnowledgeError {
@@ -35,8 +35,9 @@ pub enum KnowledgeError {
 }
 
 impl Scenario {
-    /// The workflow as a planner is told it, the same one where that is as stated. Its structure is always
-    /// known, the sizes of files as it states them unless all is known exactly.
+    /// The workflow with the estimates that a planner sees, the same one where they are as stated.
+    /// Its structure is always known, the sizes of files as it states them unless all is known
+    /// exactly.
     pub fn known(
         &self,
         workflow: &Arc<Workflow>,
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!(told(&slow, Knowledge::Exact), [[24.0, 8.0], [12.0, 4.0], [6.0, 2.0]]);
         assert_eq!(told(&slow, Knowledge::KindMeans), [[18.0, 6.0], [18.0, 6.0], [6.0, 2.0]]);
         assert_eq!(told(&slow, Knowledge::Nothing), [[2.0, 2.0 / 3.0]; 3]);
-        // What the workflow says is true, what is told is three times as much.
+        // The workflow states the actual times, the estimates are three times as much.
         let told_wrong = wrong(Wrong::Estimate);
         assert_eq!(told(&told_wrong, Knowledge::Exact), stated);
         let estimates = told(&told_wrong, Knowledge::Estimates);

@@ -1,4 +1,4 @@
-//! How long tasks really take, against what a planner is told.
+//! Actual run times of tasks, as opposed to the estimates of a planner.
 
 use super::{ErrorLaw, Grain, Measured, Scenario, ScenarioError, Wrong};
 use crate::platform::Platform;
@@ -20,7 +20,7 @@ pub struct Truth {
     /// Numbers that follow the names of instances, where a workflow was unfolded: what is drawn for
     /// an instance does not depend on what else runs.
     named: Vec<u64>,
-    /// Seconds fixed by the scenario; `u32::MAX` stands for every host.
+    /// Seconds fixed by the scenario; `u32::MAX` means every host.
     fixed: HashMap<(TaskId, u32), f64>,
     sizes: HashMap<FileId, f64>,
     /// Bytes that tasks use, and the part of their time after which they do.
@@ -92,7 +92,7 @@ impl Scenario {
         Ok(Truth { seed: self.seed, errors, kinds, named, fixed, sizes, memory, measured })
     }
 
-    /// The inputs that lie at other hosts than the origin's from the start.
+    /// The inputs that are at other hosts than the origin's from the start.
     pub fn spread(
         &self,
         workflow: &Workflow,
@@ -170,7 +170,7 @@ impl Truth {
         self.sizes.get(&file).or(measured).copied()
     }
 
-    /// Seconds that a planner is told, where the workflow's costs say `stated`.
+    /// Seconds that a planner sees, where the workflow's costs say `stated`.
     pub fn estimated_seconds(&self, task: TaskId, host: HostId, stated: f64) -> f64 {
         match self.errors.wrong {
             Wrong::Actual => stated,
@@ -186,7 +186,7 @@ impl Truth {
         }
     }
 
-    /// Bytes that a planner is told.
+    /// Bytes that a planner sees.
     pub fn estimated_bytes(&self, edge: EdgeId, stated: f64) -> f64 {
         match self.errors.wrong {
             Wrong::Actual => stated,
@@ -215,7 +215,7 @@ impl Truth {
 fn number_of(name: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, step);
-    // The lower half must tell names apart: the upper one is shifted out beside a host.
+    // The lower half must differ between names: the upper one is shifted out next to a host.
     hash ^ (hash >> 32)
 }
 

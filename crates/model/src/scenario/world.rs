@@ -131,7 +131,8 @@ impl Scenario {
     }
 }
 
-/// When the platform itself says that a host is off. A storage that hosts share outlasts that.
+/// The outages that the platform itself states for a host, if it shares a storage: that outlasts
+/// them.
 fn own_outages(platform: &Platform, host: &crate::platform::Host) -> Vec<(f64, Option<f64>, bool)> {
     let shares = |zone: crate::ZoneId| {
         let mut around = Some(zone);

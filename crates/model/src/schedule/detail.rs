@@ -1,4 +1,4 @@
-//! What methods tell of their plans.
+//! Additional results of methods with their plans.
 
 /// A figure, text, list or record that a method gives with its plan.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use super::{Lease, Schedule};
 use crate::problem::Problem;
 use crate::{HostId, ProcId, approx};
 
-/// What a plan promises.
+/// Figures of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// End of the last task.
@@ -146,8 +146,8 @@ pub fn in_use<'s>(
     spans
 }
 
-/// When the chosen machines are in use: as leased, else from the first stretch to the last; leases that
-/// are over besides.
+/// Periods of use of the chosen machines: as leased, else from the first stretch to the last; also
+/// the leases that are over.
 fn uses<'s>(
     problem: &Problem<'_>,
     stretches: impl Iterator<Item = Stretch<'s>>,

@@ -16,7 +16,7 @@ use crate::ids::{ClassId, FileId, HostId, LinkId, ProcId, TaskId};
 use crate::problem::Problem;
 use serde::{Deserialize, Serialize};
 
-/// Where and when a task runs.
+/// The processors and the time of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     procs: Procs,
@@ -63,11 +63,11 @@ impl Placement {
 /// A transfer that the planner planned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedTransfer {
-    /// Which file.
+    /// The file.
     pub file: FileId,
-    /// From where.
+    /// The sender.
     pub from: HostId,
-    /// To where.
+    /// The receiver.
     pub to: HostId,
     /// On which link it queues, where the method plans single links.
     pub link: Option<LinkId>,
@@ -77,17 +77,17 @@ pub struct PlannedTransfer {
     pub finish: f64,
 }
 
-/// A machine that is rented. It computes only meanwhile; what lies on it can be read and written at any
+/// A machine that is rented. It computes only meanwhile; files on it can be read and written at any
 /// time, and costs nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lease {
-    /// What kind of machine.
+    /// Class of the machine.
     pub class: ClassId,
-    /// Which one.
+    /// The machine.
     pub host: HostId,
-    /// When it is ready, and paid from: `setup` after it was ordered.
+    /// Begin of use and of billing: `setup` seconds after it was ordered.
     pub from: f64,
-    /// Until when; infinite where nobody knows yet.
+    /// End; infinite while it is not known.
     pub to: f64,
 }
 
@@ -107,10 +107,9 @@ pub struct Schedule {
     pub transfers: Vec<PlannedTransfer>,
     /// Planned leases.
     pub leases: Vec<Lease>,
-    /// Devices of tasks by their ids, where somebody gave them out; not written by planners.
+    /// Devices of tasks by their ids, if they were assigned; not written by planners.
     pub devices: Vec<(TaskId, Vec<u32>)>,
-    /// What the method tells of its plan besides: how often it went round, what it chose, what it
-    /// guarantees.
+    /// Further results of the method: the number of its iterations, its choices, its guarantees.
     pub details: Vec<(&'static str, Detail)>,
 }
 

@@ -11,7 +11,7 @@ use crate::workflow::Workflow;
 use std::collections::BTreeSet;
 use std::collections::HashSet;
 
-/// What placed tasks hold of pools, task by task.
+/// Amounts that placed tasks hold, with begin and end of each, by pool.
 fn holdings(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Vec<(TaskId, f64, f64, u64)>> {
     let pools = problem.pools();
     let mut held = vec![Vec::new(); pools.all().len()];
@@ -117,7 +117,7 @@ pub(super) fn outside_windows(problem: &Problem<'_>, schedule: &Schedule) -> Vec
     found
 }
 
-/// How many devices of which kinds of a host a task demands there.
+/// Devices of a host that a task demands there: position of the kind and number.
 fn demanded(workflow: &Workflow, task: TaskId, host: &Host) -> Vec<(usize, u32)> {
     let Some(own) = host.resources.as_deref() else { return Vec::new() };
     let Some(gpus) = workflow.demand(task).and_then(|d| d.gpus.as_ref()) else {
@@ -227,11 +227,11 @@ pub fn devices(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Vec<u32>> {
     given
 }
 
-/// What is wrong with the devices that a schedule gives out.
+/// Returns the errors in the assignment of devices.
 pub(super) fn wrong_devices(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Violation> {
     let mut found = Vec::new();
     let workflow = problem.workflow();
-    // Per host and id: who holds it when.
+    // Per host and id: the tasks that hold it, with their times.
     let mut holders: Vec<Vec<Vec<(TaskId, f64, f64)>>> =
         vec![Vec::new(); problem.platform().hosts().len()];
     for (task, ids) in &schedule.devices {
@@ -296,7 +296,7 @@ pub(super) fn wrong_devices(problem: &Problem<'_>, schedule: &Schedule) -> Vec<V
     found
 }
 
-/// What is held of a pool over time: dates at which it changes, and the sum from then on.
+/// Use of a pool over time: dates at which it changes, and the sum from then on.
 pub fn use_over_time(problem: &Problem<'_>, schedule: &Schedule, pool: PoolId) -> Vec<(f64, u64)> {
     let held = holdings(problem, schedule);
     let Some(held) = held.get(pool as usize) else { return Vec::new() };

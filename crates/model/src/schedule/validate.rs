@@ -6,7 +6,7 @@ use crate::ids::{FileId, HostId, ProcId, TaskId};
 use crate::problem::{Problem, Unmet};
 use thiserror::Error;
 
-/// What the user allows.
+/// Limits that the user sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Most money.

@@ -14,7 +14,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Why a workflow cannot be built.
+/// The reason why a workflow cannot be built.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[allow(missing_docs)] // the messages say it
 pub enum WorkflowError {
@@ -207,7 +207,7 @@ impl WorkflowBuilder {
         Ok(())
     }
 
-    /// A file is kept although somebody reads it.
+    /// Keeps a file as a result although tasks read it.
     pub fn keep(&mut self, file: FileId) {
         self.kept.resize(self.file_bytes.len().max(self.kept.len()), false);
         self.kept[file.index()] = true;

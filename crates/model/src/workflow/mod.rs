@@ -29,24 +29,24 @@ pub const REFERENCE_SPEED: f64 = 1e9;
 pub struct Task {
     /// Unique name.
     pub name: String,
-    /// What the task runs, e.g. `mProject`; tasks of a kind share a colour and statistics.
+    /// The kind of program, e.g. `mProject`; tasks of a kind share a colour and statistics.
     pub kind: String,
     /// Work in flop on one processor (for rigid tasks: at their width).
     pub work: f64,
-    /// How time shrinks with width.
+    /// Run time as a function of the width.
     pub speedup: SpeedUp,
     /// Fewest processors it can run on.
     pub min_width: u32,
     /// Most processors it can use.
     pub max_width: u32,
-    /// Its processors may lie on several hosts of one cluster (it passes messages); else all of
+    /// Its processors may be on several hosts of one cluster (it passes messages); else all of
     /// them on one host.
     pub spread: bool,
     /// Bytes of memory it needs; 0 when unknown.
     pub memory: f64,
-    /// Demands besides cores and fixed memory.
+    /// Demands other than cores and fixed memory.
     pub demand: Demand,
-    /// What to execute.
+    /// The program to execute.
     pub command: Option<Command>,
 }
 
@@ -83,7 +83,7 @@ pub struct Command {
     pub arguments: Vec<String>,
 }
 
-/// What runs a line of shell.
+/// The shell that runs lines.
 const SHELL: &str = "/bin/sh";
 
 impl Command {
@@ -133,7 +133,7 @@ pub struct Member {
     pub tasks: Range<u32>,
 }
 
-/// What an instance of a task of a workflow with choices and loops is besides its name.
+/// The origin and the files of an instance of a task of a workflow with choices and loops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unfolded {
     /// The task, by its number in the workflow with choices and loops.
@@ -144,7 +144,7 @@ pub struct Unfolded {
     pub reads: Vec<(FileId, String)>,
     /// The files that it writes, likewise.
     pub writes: Vec<(FileId, String)>,
-    /// Exit codes that count as success besides 0: those that decide something.
+    /// Exit codes other than 0 that count as success: those that decide something.
     pub accepts: Arc<[i32]>,
 }
 
@@ -255,7 +255,7 @@ pub struct Workflow {
     commands: Vec<Option<Arc<Command>>>,
     file_names: Names,
     file_bytes: Vec<f64>,
-    /// Files that are kept although somebody reads them; empty where there are none.
+    /// Files that are kept although tasks read them; empty where there are none.
     kept: Vec<bool>,
     producer: Vec<u32>,
     consumers: Rows<u32>,
@@ -367,7 +367,7 @@ impl Workflow {
         self.work(task) / self.reference_speed
     }
 
-    /// How time shrinks with width.
+    /// Run time as a function of the width.
     pub fn speedup(&self, task: TaskId) -> &SpeedUp {
         &self.speedup[task.index()]
     }
@@ -378,13 +378,13 @@ impl Workflow {
         self.width[task.index()]
     }
 
-    /// Whether the processors of a task may lie on several hosts of one cluster.
+    /// Whether the processors of a task may be on several hosts of one cluster.
     #[inline]
     pub fn spreads(&self, task: TaskId) -> bool {
         self.spread[task.index()]
     }
 
-    /// Whether some task may lie on several hosts.
+    /// Whether some task may be spread over several hosts.
     pub fn has_spread_tasks(&self) -> bool {
         self.demands.spreads
     }
@@ -412,7 +412,7 @@ impl Workflow {
         self.demands.memory = self.demands.memory.max(self.memory_at(task, self.width(task).0));
     }
 
-    /// Demands of a task besides cores and fixed memory.
+    /// Demands of a task other than cores and fixed memory.
     #[inline]
     pub fn demand(&self, task: TaskId) -> Option<&Demand> {
         self.demand.get(task.index())?.as_deref()
@@ -434,7 +434,7 @@ impl Workflow {
         }
     }
 
-    /// What the task executes, where the workflow says so.
+    /// The program that the task executes, where the workflow names one.
     pub fn command(&self, task: TaskId) -> Option<&Command> {
         self.commands[task.index()].as_deref()
     }
@@ -487,12 +487,12 @@ impl Workflow {
         self.file_bytes[file.index()]
     }
 
-    /// Whether a file is kept although somebody reads it.
+    /// Whether a file is kept although tasks read it.
     pub fn is_kept(&self, file: FileId) -> bool {
         self.kept.get(file.index()).copied().unwrap_or(false)
     }
 
-    /// Whether a file is a result: written here, and read by nobody or kept all the same.
+    /// Whether a file is a result: written here, and read by no task or kept all the same.
     pub fn is_result(&self, file: FileId) -> bool {
         self.producer(file).is_some() && (self.is_kept(file) || self.consumers(file).len() == 0)
     }
@@ -653,12 +653,14 @@ impl Workflow {
         self.unfolded.is_some()
     }
 
-    /// What a task is besides its name, where it is an instance of one of a workflow with choices and loops.
+    /// The origin and the files of a task that is an instance of one of a workflow with choices and
+    /// loops.
     pub fn unfolded(&self, task: TaskId) -> Option<&Unfolded> {
         self.unfolded.as_ref()?.get(task.index())
     }
 
-    /// The same, marked as one course of a workflow with choices and loops: what each task is besides its name.
+    /// The same, marked as one course of a workflow with choices and loops, given the origin of
+    /// each task.
     pub(crate) fn with_unfolded(mut self, instances: Arc<Vec<Unfolded>>) -> Workflow {
         debug_assert_eq!(instances.len(), self.len());
         self.unfolded = Some(instances);

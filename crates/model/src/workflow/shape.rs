@@ -1,4 +1,4 @@
-//! What a graph looks like: levels, width, critical path, communication-to-computation ratio.
+//! Shape of a graph: levels, width, critical path, communication-to-computation ratio.
 
 use super::Workflow;
 use crate::ids::TaskId;
@@ -123,8 +123,8 @@ impl Workflow {
         CriticalPath { tasks, length }
     }
 
-    /// Which tasks come after some of these, through any number of tasks that `counts` holds for;
-    /// others are passed over, with what only they lead to.
+    /// Marks the tasks that come after some of these, through any number of tasks that `counts`
+    /// holds for; others are passed over, with all that only they lead to.
     pub fn descendants(&self, of: &[TaskId], counts: impl Fn(TaskId) -> bool) -> Vec<bool> {
         self.reached(of, counts, |task, go| self.successors(task).for_each(|(t, _)| go(t)))
     }

@@ -4,13 +4,13 @@
 //! are chosen by dynamic programming over the sorted points, at least three points each, and the
 //! smallest number of pieces is taken that one more would not better by 1 % or more. Time O(k n^2).
 //!
-//! What is better has two meanings. The SMPI paper takes the product of the pieces' correlation
+//! There are two criteria. The SMPI paper takes the product of the pieces' correlation
 //! coefficients. That works while noise is small against the slope inside each piece; where a slope
-//! drowns in noise its piece correlates badly however well it fits, and the product prefers to merge
-//! it. The squared relative error of the lines has no such blind spot and is the default; the tests
-//! below say how much noise each of them stands.
+//! drowns in noise its piece correlates badly however well it fits, and the product prefers to
+//! merge it. The squared relative error of the lines has no such blind spot and is the default; the
+//! tests below state how much noise each of them tolerates.
 
-/// What makes one choice of pieces better than another.
+/// The criterion by which one choice of pieces is better than another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Criterion {
     /// The root of the mean squared relative error.
@@ -21,7 +21,7 @@ pub enum Criterion {
 }
 
 impl Criterion {
-    /// What a piece costs; the costs of pieces add up.
+    /// Returns the cost of a piece; the costs of pieces add up.
     fn cost(self, sums: &Sums) -> f64 {
         match self {
             Criterion::RelativeError => sums.line().2,
@@ -42,9 +42,9 @@ impl Criterion {
 /// A measured message: bytes and seconds (or flop and seconds).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// How much.
+    /// Bytes or flop.
     pub size: f64,
-    /// How long.
+    /// Seconds.
     pub time: f64,
 }
 

@@ -18,7 +18,7 @@ const MOST_PIECES: usize = 8;
 /// Fewest bursts in a class of lengths.
 const FEWEST_BURSTS: usize = 30;
 
-/// What was found.
+/// The results of a calibration.
 #[derive(Clone, Debug)]
 pub struct Calibration {
     /// Latency and bandwidth by size.
@@ -40,7 +40,7 @@ pub struct Calibration {
     pub detached_below: Option<f64>,
     /// Flop/s by flop of a burst.
     pub rates: Vec<(f64, f64)>,
-    /// What a node sends and receives at once, against one direction alone.
+    /// Bandwidth of a node that sends and receives at once, divided by that of one direction alone.
     pub limiter: Option<f64>,
 }
 

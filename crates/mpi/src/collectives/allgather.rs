@@ -39,7 +39,7 @@ pub(super) fn ring(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// Logical ring: what came from the left goes on to the right.
+/// Logical ring: blocks from the left are passed on to the right.
 pub(super) fn logical_ring(call: &Call, team: &mut Team<'_>) {
     let (me, size) = (team.me, team.size);
     let blocks = blocks(call, size);
@@ -112,7 +112,7 @@ pub(super) fn doubling_with(team: &mut Team<'_>, tree: &dyn Fn(usize, usize) -> 
             team.sendrecv(other, tree(my_root, mask), other);
         }
         if other_root + mask > size {
-            // Below zero where nobody of this side is complete.
+            // Below zero where no rank of this side is complete.
             let completed = size as isize - (my_root + mask) as isize;
             let received = tree(other_root, mask);
             let mut smaller = mask >> 1;

@@ -22,11 +22,11 @@ pub(super) fn linear(call: &Call, team: &mut Team<'_>) {
     team.waitall();
 }
 
-/// What is between two steps of a ring or of pairs.
+/// The synchronisation between two steps of a ring or of pairs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Between {
     Nothing,
-    /// One byte between those who talk next.
+    /// One byte between the next partners.
     Token,
     Barrier,
 }

@@ -5,7 +5,7 @@ use super::choice::{Selected, Selector};
 use super::script::Team;
 use crate::action::{Call, Kind};
 
-/// All tell rank 0, which tells all.
+/// All send to rank 0, which answers all.
 pub(super) fn barrier(_: &Call, team: &mut Team<'_>) {
     if team.me == 0 {
         (1..team.size).for_each(|rank| {
@@ -158,7 +158,7 @@ pub(super) fn scan(call: &Call, team: &mut Team<'_>) {
     team.waitall();
 }
 
-/// What SimGrid 3.11 takes.
+/// Returns the algorithm that SimGrid 3.11 selects.
 pub(super) fn of_3_11(kind: Kind) -> Selected {
     let (name, algorithm): (_, super::Algorithm) = match kind {
         Kind::Bcast => ("4-ary tree", quaternary_bcast),
@@ -186,8 +186,8 @@ fn quaternary_bcast(call: &Call, team: &mut Team<'_>) {
     team.waitall();
 }
 
-/// One byte up the tree and down again. A rank tells its parent *before* its children told it:
-/// inexact, and what that release does.
+/// One byte up the tree and down again. A rank sends to its parent *before* its children have sent
+/// to it: inexact, but the behaviour of that release.
 fn quaternary_barrier(_: &Call, team: &mut Team<'_>) {
     let size = team.size;
     if team.me > 0 {

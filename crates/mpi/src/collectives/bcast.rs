@@ -42,7 +42,7 @@ pub(super) fn flat_pipeline(call: &Call, team: &mut Team<'_>) {
 }
 
 /// Segments down a tree over the ranks from 0 on; a root elsewhere sends everything to 0 first.
-/// What is left after the last whole segment goes by the broadcast that is selected.
+/// The rest after the last whole segment goes by the broadcast that is selected.
 fn pipeline(call: &Call, team: &mut Team<'_>, tree: Tree, nonblocking: bool) {
     let root = call.root as usize;
     if root != 0 {

@@ -1,4 +1,4 @@
-//! Which algorithm a call of a collective takes.
+//! Selection of the algorithm for a call of a collective.
 
 use super::{Algorithm, algorithms, basic, rules};
 use crate::action::{Call, Kind};
@@ -6,15 +6,15 @@ use std::cell::Cell;
 
 /// The ranks that do a collective together, as selectors see them.
 pub struct Ranks<'a> {
-    /// How many they are.
+    /// Their number.
     pub size: usize,
     per_host: &'a dyn Fn() -> Option<usize>,
     looked: &'a Cell<bool>,
 }
 
 impl<'a> Ranks<'a> {
-    /// So many ranks. `per_host` says how many each host has, if all have equally many; `looked`
-    /// whether anybody has asked who shares a host, and keeps it.
+    /// So many ranks. `per_host` returns the number on each host, if all have equally many;
+    /// `looked` records whether any rank has queried the placement of ranks on hosts.
     pub fn new(
         size: usize,
         per_host: &'a dyn Fn() -> Option<usize>,
@@ -23,19 +23,19 @@ impl<'a> Ranks<'a> {
         Ranks { size, per_host, looked }
     }
 
-    /// How many ranks every host has; `None` where they differ.
+    /// Returns the number of ranks on every host; `None` where they differ.
     pub fn per_host(&self) -> Option<usize> {
         self.looked.set(true);
         (self.per_host)()
     }
 
-    /// Whether somebody has asked who shares a host, in this collective or an earlier one.
+    /// Whether the placement of ranks on hosts was queried, in this collective or an earlier one.
     pub fn have_looked(&self) -> bool {
         self.looked.get()
     }
 }
 
-/// Whose rules choose.
+/// The library whose rules select.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Selector {
     /// SimGrid's simple ones.
@@ -54,7 +54,7 @@ pub enum Selector {
 }
 
 impl Selector {
-    /// By name.
+    /// Returns the selector of a name.
     pub fn parse(name: &str) -> Option<Selector> {
         Some(match name {
             "default" => Selector::Default,
@@ -83,11 +83,11 @@ impl Selector {
 /// An algorithm, and why it was taken.
 #[derive(Clone, Copy)]
 pub struct Selected {
-    /// What writes the scripts.
+    /// The function that writes the scripts.
     pub algorithm: Algorithm,
     /// Its name.
     pub name: &'static str,
-    /// Who chose it.
+    /// Name of the selector.
     pub by: &'static str,
 }
 
@@ -108,7 +108,7 @@ enum Fixed {
 }
 
 impl Choice {
-    /// What a selector chooses, always.
+    /// Returns a choice that always follows one selector.
     pub fn of(selector: Selector) -> Choice {
         Choice { selector, ..Choice::default() }
     }

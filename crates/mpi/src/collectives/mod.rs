@@ -26,7 +26,8 @@ pub use script::{Layout, Op, Script, Team};
 
 use crate::action::{Call, Kind};
 
-/// How a collective is done in the background: everything is posted at once, whatever the selector.
+/// Returns the algorithm of a collective in the background: everything is posted at once, whatever
+/// the selector.
 pub fn in_background(kind: Kind) -> choice::Selected {
     let algorithm: Algorithm = match kind {
         Kind::Barrier => basic::ibarrier,

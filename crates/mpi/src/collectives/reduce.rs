@@ -124,7 +124,7 @@ pub(super) fn ompi_binomial(call: &Call, team: &mut Team<'_>) {
     over(call, team, Tree::binomial, segment);
 }
 
-/// Binary tree that keeps the order of the ranks; its top is the last one, which tells the root.
+/// Binary tree that keeps the order of the ranks; its top is the last one, which sends to the root.
 pub(super) fn ompi_in_order(call: &Call, team: &mut Team<'_>) {
     let (root, last) = (call.root as usize, team.size - 1);
     segmented(call, team, &Tree::in_order(team.me, team.size), 0);
@@ -151,7 +151,7 @@ pub(super) fn knomial(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// How Rabenseifner's algorithms cut a message: elements of every part.
+/// Cuts a message as Rabenseifner's algorithms do: bytes of every part, in whole elements.
 pub(super) fn cut(call: &Call, parts: usize) -> Vec<u64> {
     let elements = call.bytes / call.unit;
     let part = elements / parts as u64;
@@ -207,7 +207,7 @@ pub(super) fn scatter_gather(call: &Call, team: &mut Team<'_>) {
             mask <<= 1;
         }
     }
-    // The root has to be one of those who gather.
+    // The root has to be one of the ranks that gather.
     let root_place = if root < 2 * extra {
         if root % 2 == 1 {
             if me == root {
@@ -354,7 +354,7 @@ pub(super) fn two_level(call: &Call, team: &mut Team<'_>) {
     two_levels(call, team, mpich, mpich);
 }
 
-/// Up to so many bytes, ranks that all share a host tell its first rank one after the other.
+/// Up to so many bytes, ranks that all share a host send to its first rank one after the other.
 const FLAT_ON_ONE_HOST: u64 = 2048;
 
 /// Inside every host to its first rank, over the hosts, and to the root.
@@ -383,7 +383,7 @@ fn two_levels(
     pass_on(call, team, leaders[home], root);
 }
 
-/// The result goes from who has it to the root.
+/// Moves the result from the rank that has it to the root.
 fn pass_on(call: &Call, team: &mut Team<'_>, from: usize, root: usize) {
     if from == root {
         return;

@@ -133,7 +133,7 @@ pub(super) fn scatter_two_level_direct(call: &Call, team: &mut Team<'_>) {
     scatter_by_host(call, team, scatter_in_turn);
 }
 
-/// One after the other all tell rank 0, which tells all.
+/// All send to rank 0 one after the other, which answers all.
 pub(super) fn barrier_linear(call: &Call, team: &mut Team<'_>) {
     basic::barrier(call, team);
 }

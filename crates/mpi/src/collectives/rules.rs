@@ -60,7 +60,7 @@ fn total(call: &Call, size: usize) -> u64 {
 }
 
 /// MPICH's choice. Reductions go host by host, broadcasts where all hosts have equally many ranks.
-/// Where blocks may differ it counts elements, not bytes.
+/// If blocks may differ it counts elements, not bytes.
 pub(super) fn mpich(call: &Call, ranks: &Ranks<'_>) -> &'static str {
     let (bytes, size) = (call.bytes, ranks.size);
     let power = size.is_power_of_two();
@@ -188,7 +188,7 @@ pub(super) fn mvapich2(call: &Call, ranks: &Ranks<'_>) -> &'static str {
     match call.kind {
         Kind::Barrier => return "mvapich2_pair",
         Kind::Alltoallv => return "ring",
-        // Before anybody has looked who shares a host, it does not ask either.
+        // The binomial tree is used, without a query, until the placement of ranks was queried.
         Kind::Gather if !ranks.have_looked() => return "ompi_binomial",
         _ => {}
     }
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(impi(Kind::Bcast, 5000, (9, Some(1))), "mvapich2_two_level");
         assert_eq!(impi(Kind::Barrier, 0, (8, Some(1))), "ompi_basic_linear");
         assert_eq!(impi(Kind::Alltoallv, 0, (16, Some(4))), "ompi_basic_linear");
-        // It has looked who shares a host before MVAPICH2's rule for gathers is asked.
+        // The placement of ranks is queried before MVAPICH2's rule for gathers applies.
         assert_eq!(impi(Kind::Gather, 60, (8, Some(1))), "ompi_basic_linear");
     }
 

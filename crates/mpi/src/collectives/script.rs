@@ -1,4 +1,4 @@
-//! Scripts, and who writes them: a rank in a team that knows where its members live.
+//! Scripts, and the team that writes them: a rank that knows the hosts of the other members.
 
 use super::choice::{Choice, Ranks, Selector};
 use crate::action::{Call, Kind};
@@ -42,14 +42,14 @@ pub enum Op {
     Wait {
         /// The first.
         first: u32,
-        /// How many.
+        /// Their number.
         count: u32,
     },
     /// Computes, flop.
     Compute(f64),
 }
 
-/// What one rank does, in order.
+/// The steps of one rank, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     /// The steps.
@@ -66,7 +66,7 @@ impl Script {
         self.ops.clear();
     }
 
-    /// What is computed comes last, unless the algorithm had it earlier.
+    /// Appends the computation, unless the algorithm placed it earlier.
     pub fn finish(&mut self, flops: f64) {
         if flops > 0.0 && !self.computed {
             self.ops.push(Op::Compute(flops));
@@ -74,7 +74,7 @@ impl Script {
     }
 }
 
-/// Which members of a communicator share a host.
+/// The placement of the members of a communicator on hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
     /// Host of every rank, numbered from 0 in order of first appearance.
@@ -100,7 +100,7 @@ impl Layout {
         layout
     }
 
-    /// How many ranks every host has; `None` where they differ.
+    /// Returns the number of ranks on every host; `None` where they differ.
     pub fn per_host(&self) -> Option<usize> {
         let first = self.members.first()?.len();
         self.members.iter().all(|members| members.len() == first).then_some(first)
@@ -111,13 +111,13 @@ impl Layout {
 pub struct Team<'a> {
     /// My rank.
     pub me: usize,
-    /// How many we are.
+    /// Number of ranks in the team.
     pub size: usize,
     /// Ranks of the communicator behind the team's; `None` when they are the same.
     members: Option<Vec<u32>>,
     layout: &'a Layout,
     choice: &'a Choice,
-    /// Whether anybody of this communicator has looked who shares a host.
+    /// Whether any rank of this communicator has queried the placement on hosts.
     looked: &'a Cell<bool>,
     script: &'a mut Script,
 }
@@ -145,7 +145,7 @@ impl<'a> Team<'a> {
         (0..self.size).filter(move |&rank| rank != me)
     }
 
-    /// Where everybody lives, by ranks of the communicator.
+    /// Returns the hosts of all, by ranks of the communicator.
     pub fn layout(&self) -> &'a Layout {
         self.layout
     }
@@ -167,13 +167,13 @@ impl<'a> Team<'a> {
         Layout::new(hosts)
     }
 
-    /// How many of us every host has; `None` where they differ.
+    /// Returns the number of ranks of the team on every host; `None` where they differ.
     pub fn per_host(&self) -> Option<usize> {
         self.own_layout().per_host()
     }
 
     /// Lets some members of this team do something as a team of their own; does nothing for
-    /// those who are not among them.
+    /// other ranks.
     pub fn within(&mut self, ranks: &[usize], work: impl FnOnce(&mut Team<'_>)) {
         let Some(me) = ranks.iter().position(|&rank| rank == self.me) else { return };
         let members = Some(ranks.iter().map(|&rank| self.real(rank)).collect());

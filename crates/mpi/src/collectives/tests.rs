@@ -1,4 +1,4 @@
-//! The messages of collectives: who sends how many bytes to whom.
+//! The messages of collectives: sender, receiver and bytes.
 
 use super::*;
 use std::cell::Cell;
@@ -30,12 +30,12 @@ fn of(
     all
 }
 
-/// What a selector's choice sends.
+/// Returns the messages of a selector's choice.
 fn selected(selector: Selector, hosts: &[u32], call: &Call) -> Messages {
     of(hosts, call, &|call, team| team.run(call), &Choice::of(selector))
 }
 
-/// What a named algorithm sends, when the rest is chosen by a selector.
+/// Returns the messages of a named algorithm, when the rest is chosen by a selector.
 fn named(name: &str, selector: Selector, hosts: &[u32], call: &Call) -> Messages {
     let known = algorithms(call.kind).iter().find(|(known, _)| *known == name);
     of(hosts, call, &|call, team| known.unwrap().1(call, team), &Choice::of(selector))

@@ -1,6 +1,6 @@
 //! Trees over ranks, seen from one rank. Ranks are counted from the root.
 
-/// Who is above and below a rank.
+/// The parent and the children of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tree {
     pub(super) parent: Option<usize>,

@@ -7,7 +7,7 @@ use crate::action::{Activity, Envelope, Line, Mode};
 use crate::collectives::Script;
 use slackline_model::HostId;
 
-/// What a request of a rank stands for.
+/// The operation behind a request of a rank.
 #[derive(Clone, Debug)]
 pub(super) enum Pending {
     /// One side of a message.
@@ -16,7 +16,7 @@ pub(super) enum Pending {
     Tested,
     /// A collective done by another agent.
     Background(u32),
-    /// A prepared send or receive, and the message it stands for while it is started.
+    /// A prepared send or receive, and its message while it is started.
     Prepared(Envelope, Option<Mode>, Option<Handle>),
 }
 
@@ -31,13 +31,13 @@ pub(super) struct Request {
     pub(super) pending: Pending,
 }
 
-/// A rank and where it stands.
+/// A rank and its progress.
 pub(super) struct Agent {
     pub(super) rank: u32,
     pub(super) host: HostId,
     /// Its own date, at or ahead of the simulation's.
     pub(super) clock: f64,
-    /// Flop/s of a core nobody else uses; `None` where computations share.
+    /// Flop/s of a core without other users; `None` where computations share.
     pub(super) speed: Option<f64>,
     /// No computation begins before this date.
     pub(super) idle_until: f64,
@@ -47,12 +47,12 @@ pub(super) struct Agent {
     /// Number of the request its action makes.
     pub(super) ticket: u32,
     pub(super) outcome: Outcome,
-    /// What it does: the line, and how far it is with it.
+    /// The present line.
     pub(super) line: Line,
     pub(super) active: Option<Activity>,
     pub(super) began: f64,
     pub(super) step: u32,
-    /// The line goes on after what it waits for.
+    /// The line continues after the wait.
     pub(super) again: bool,
     pub(super) script: Script,
     /// Next step of the script.
@@ -60,14 +60,14 @@ pub(super) struct Agent {
     pub(super) script_requests: Vec<Handle>,
     pub(super) chorus_comm: u32,
     pub(super) chorus_context: u32,
-    /// How many things it waits for; with `any`, the first of them is enough.
+    /// Number of operations it waits for; with `any`, the first of them is enough.
     pub(super) waiting: u32,
     pub(super) any: bool,
     /// Waits for any message that fits its probe.
     pub(super) probing: bool,
     /// Waits for a message of unknown size; the date of the look that will see the first one known.
     pub(super) polling: Option<f64>,
-    /// Is told that there may be such a message.
+    /// Whether it was scheduled to check for such a message.
     pub(super) called: bool,
     pub(super) requests: Vec<Request>,
     /// Communicators by the numbers of the trace.
@@ -84,10 +84,10 @@ pub(super) struct Agent {
     pub(super) over: bool,
     pub(super) end: f64,
     pub(super) times: [f64; Activity::COUNT],
-    /// Who waits for this agent, if it is in the background, and when it was done.
+    /// The agent that waits for this one, if it is in the background.
     pub(super) waiter: Option<u32>,
     pub(super) done: Option<f64>,
-    /// What the waiter pays for the messages that came, if this agent is in the background.
+    /// Seconds that the waiter pays for the messages that came, if this agent is in the background.
     pub(super) owed: f64,
 }
 

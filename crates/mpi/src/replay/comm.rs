@@ -5,7 +5,7 @@ use crate::collectives::Layout;
 use slackline_model::HostId;
 use std::collections::{HashMap, VecDeque};
 
-/// What the members of a communicator do together.
+/// An operation that the members of a communicator do together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Together {
     /// A collective: its root and, where all have the same, its bytes.
@@ -62,9 +62,9 @@ pub(super) struct Comm {
     members: Option<Vec<u32>>,
     index: HashMap<u32, u32>,
     pub(super) layout: Layout,
-    /// Whether each member has been in a collective that looks who shares a host.
+    /// Whether each member has been in a collective that queries the placement of ranks on hosts.
     pub(super) looked: Vec<bool>,
-    /// How many joint operations each member has begun.
+    /// Number of joint operations that each member has begun.
     begun: Vec<u64>,
     joints: VecDeque<Joint>,
     /// Number of the first of `joints`.
@@ -160,7 +160,7 @@ impl Comm {
         groups
     }
 
-    /// The communicator made in `number` for a colour; the first who asks makes it.
+    /// The communicator made in `number` for a colour; the first call makes it.
     pub(super) fn made(&mut self, number: u64, colour: i32, make: impl FnOnce() -> u32) -> u32 {
         let joint = &mut self.joints[(number - self.base) as usize];
         *joint.made.entry(colour).or_insert_with(make)

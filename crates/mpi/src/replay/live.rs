@@ -1,8 +1,9 @@
 //! The boundary to a program whose ranks run while they are simulated.
 //!
-//! A [`Program`] supplies the actions of its ranks as they make MPI calls, and receives what the
-//! simulation decides: which send meets which receive, who takes part in which collective, and
-//! the date at which an action is over. Data never enter the simulation; numbers stand for them.
+//! A [`Program`] supplies the actions of its ranks as they make MPI calls, and receives the
+//! decisions of the simulation: the send that each receive gets, the participants of each
+//! collective, and the date at which an action is over. Data never enter the simulation; numbers
+//! represent them.
 
 use super::ReplayError;
 use crate::action::Line;
@@ -62,12 +63,12 @@ pub struct Found {
     pub bytes: u64,
 }
 
-/// What an action gave.
+/// The result of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Numbers of the requests that it completed.
     pub completed: Vec<u32>,
-    /// Whether a test, a look for a message or a cancellation succeeded.
+    /// Whether a test, a probe or a cancellation succeeded.
     pub flag: bool,
     /// The message that a probe found.
     pub found: Option<Found>,

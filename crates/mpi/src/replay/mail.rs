@@ -1,4 +1,4 @@
-//! Messages under way and who waits for them.
+//! Messages under way and the agents that wait for them.
 //!
 //! Matching is by receiver, source, context and tag, in the order in which each side posts. With
 //! a named source that order does not depend on time, so that ranks may post ahead of the clock;
@@ -14,7 +14,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Room of a receive that takes any size.
 pub(super) const ANY_SIZE: u64 = u64::MAX;
 
-/// What is known of a message, as bits.
+/// State of a message, as bits.
 pub(super) mod flag {
     pub(crate) const SENT: u16 = 1;
     pub(crate) const POSTED: u16 = 2;
@@ -59,7 +59,7 @@ pub(super) struct Message {
     order: u64,
 }
 
-/// One side of a message: what a request stands for.
+/// One side of a message, as requests refer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Handle(u32);
 
@@ -90,7 +90,7 @@ struct Queue {
     tail: u32,
 }
 
-/// What a post gave.
+/// The result of a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Posted {
     pub(super) message: u32,

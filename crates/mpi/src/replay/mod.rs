@@ -1,12 +1,12 @@
 //! The replay: ranks that work through their traces on a simulated platform.
 //!
-//! Every rank has a cursor into its trace and a clock of its own, and goes on until it has to
-//! wait for somebody. Computations that nothing contends for only move its clock. A message enters the
-//! simulation once both sides are known, as a flow that begins when its protocol says. So a rank
-//! is woken for a wait that ends, and for nothing else.
+//! Every rank has a cursor into its trace and a clock of its own, and advances until it has to wait
+//! for another. Computations without contention only move its clock. A message enters the
+//! simulation once both sides are known, as a flow that begins when its protocol says. So a rank is
+//! woken for a wait that ends, and for nothing else.
 //!
 //! A rank must not act ahead of the simulation where time decides (receives from anybody, tests,
-//! InfiniBand's penalties), nor run far ahead with sends that nobody takes: it then sleeps until
+//! InfiniBand's penalties), nor run far ahead with sends without receivers: it then sleeps until
 //! the simulation has caught up.
 
 mod agent;
@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 /// Sends that a rank may be ahead with.
 const AHEAD: u32 = 64;
 
-/// What the tag of a simulated activity stands for.
+/// Kinds of tags of simulated activities, in the upper half.
 const WAKE: u64 = 1 << 32;
 const LOOK: u64 = 2 << 32;
 const POLL: u64 = 3 << 32;
@@ -165,7 +165,7 @@ impl<'p> Replay<'p> {
         self.explained = Some(BTreeMap::new());
     }
 
-    /// Runs to the end; `observer` is told of every action.
+    /// Runs to the end; `observer` is notified of every action.
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<Replayed, ReplayError> {
         loop {
             while let Some(agent) = self.ready.pop() {
@@ -234,7 +234,7 @@ impl<'p> Replay<'p> {
         }
     }
 
-    /// Lets an agent go on until it waits or has done everything.
+    /// Advances an agent until it waits or has done everything.
     fn advance(&mut self, agent: usize, observer: &mut dyn Observer) -> Result<(), ReplayError> {
         self.agents[agent].called = false;
         loop {
@@ -421,7 +421,7 @@ impl<'p> Replay<'p> {
         }
     }
 
-    /// What a blocking send costs before it is posted.
+    /// Adds the cost of a blocking send before it is posted.
     #[inline]
     fn pay_send(&mut self, agent: usize, bytes: u64, synchronous: bool) {
         if bytes < self.settings.detached_below && !synchronous {
@@ -676,7 +676,7 @@ impl<'p> Replay<'p> {
             state.over = true;
             return Ok(());
         }
-        // Requests nobody waited for are waited for now; that is not part of the run.
+        // Requests without a wait are waited for now; that is not part of the run.
         let left: Vec<Pending> = state.requests.drain(..).map(|request| request.pending).collect();
         for pending in left {
             if let Pending::Side(handle) = pending {
@@ -692,7 +692,7 @@ impl<'p> Replay<'p> {
     }
 }
 
-/// What a rank's actions come from.
+/// The source of a rank's actions.
 enum Feed {
     Trace(Cursor),
     Live(Live),
@@ -733,7 +733,7 @@ fn is_talk(context: u32) -> bool {
     context >> 31 == 0 && context % 2 == TALK
 }
 
-/// What a rank reads from.
+/// A rank's source of actions; none for an agent in the background.
 type Lines = Option<Feed>;
 
 /// An action that does nothing.

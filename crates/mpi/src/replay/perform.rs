@@ -1,4 +1,4 @@
-//! What each action of a trace does.
+//! The effect of each action of a trace.
 
 use super::agent::{Agent, Pending, Request};
 use super::comm::{Comm, Together};
@@ -13,7 +13,7 @@ use crate::trace::Version;
 use slackline_model::activity::Activity as Simulated;
 use std::cell::Cell;
 
-/// How traces that SimGrid captured write a partner that is anybody or nobody, and any tag.
+/// Codes in traces that SimGrid captured for a partner that is any rank or none, and for any tag.
 const CAPTURED_PARTNER: i32 = -333;
 const CAPTURED_ANY_TAG: i32 = -444;
 const ANYBODY_OR_NOBODY: &str = "-333 as a partner stands for both MPI_ANY_SOURCE and MPI_PROC_NULL \
@@ -27,7 +27,7 @@ const COLOUR: u64 = 8;
 const NAME: u64 = 4;
 
 impl Replay<'_> {
-    /// Does the agent's line, or goes on with it; false when it has to wait.
+    /// Carries out the agent's line, or continues it; false when it has to wait.
     pub(super) fn perform(&mut self, agent: usize) -> Result<bool, ReplayError> {
         let line = std::mem::replace(&mut self.agents[agent].line, super::idle());
         let done = self.act(agent, &line.action, line.comm, line.request);
@@ -52,7 +52,7 @@ impl Replay<'_> {
                 | Action::Start(_)
         );
         self.agents[agent].ticket = number.unwrap_or(NO_TICKET);
-        // From the first receive from anybody on, time decides who gets what.
+        // From the first receive with any source on, matching depends on time.
         self.strict |= match action {
             Action::Recv(wanted) | Action::Irecv(wanted) | Action::Sendrecv(_, wanted) => {
                 wanted.peer == ANY
@@ -162,7 +162,7 @@ impl Replay<'_> {
         Ok(self.agents[agent].waiting == 0)
     }
 
-    /// What comes after the last action.
+    /// Carries out the steps after the last action.
     pub(super) fn final_steps(&mut self, agent: usize) -> Result<(), ReplayError> {
         if self.settings.final_barrier {
             self.agents[agent].counts = false;
@@ -279,7 +279,7 @@ impl Replay<'_> {
 
     /// A receive of unknown size looks again and again until the message is there: true when it
     /// is. The looks that find nothing are not simulated: the agent waits until such a message is sent
-    /// and goes on from the look that sees it, so that one that never comes is a deadlock.
+    /// and continues from the look that sees it, so that one that never comes is a deadlock.
     fn poll(&mut self, agent: usize, comm: u32, wanted: &Envelope) -> Result<bool, ReplayError> {
         if !self.synchronise(agent)? {
             self.agents[agent].again = true;
@@ -320,7 +320,7 @@ impl Replay<'_> {
         Ok(self.mail.peek(&receive, self.ranks as u32, self.agents[agent].clock))
     }
 
-    /// What an agent that watches waits for.
+    /// Returns the message that a watching agent waits for.
     pub(super) fn watched_for(&self, agent: usize) -> Option<Message> {
         let state = &self.agents[agent];
         match &state.line.action {
@@ -365,7 +365,7 @@ impl Replay<'_> {
         Ok(false)
     }
 
-    /// What a probe tells of a message.
+    /// Returns the fields of a message that a probe reports.
     fn seen(&self, message: u32) -> Found {
         let Message { src, tag, bytes, .. } = *self.mail.get(message);
         Found { src, tag, bytes }
@@ -649,7 +649,7 @@ impl Replay<'_> {
             self.await_request(agent, &pending);
             self.take_request(agent, at);
         }
-        // The others are waited for by nobody now.
+        // The other requests are no longer waited for.
         for k in 0..self.agents[agent].requests.len() {
             match self.agents[agent].requests[k].pending {
                 Pending::Side(handle) if handle != Handle::COMPLETE => {
@@ -783,7 +783,7 @@ impl Replay<'_> {
         (state.chorus_comm, state.chorus_context) = (comm, context);
     }
 
-    /// A collective that another agent does while the rank goes on.
+    /// Begins a collective that another agent does while the rank continues.
     fn background(
         &mut self,
         agent: usize,
@@ -797,7 +797,7 @@ impl Replay<'_> {
         helper.clock = clock;
         let mut script = Script::default();
         self.compose(agent, (comm, me), call, &mut script, true)?;
-        // Everything is posted by the rank before it goes on.
+        // The rank posts everything before it continues.
         let sends = script.ops.iter().filter_map(|op| match op {
             Op::Isend { bytes, .. } => Some(self.settings.ois.of(*bytes)),
             _ => None,
@@ -881,7 +881,7 @@ impl Replay<'_> {
             let choice = &self.settings.choice;
             let mut team = Team::new(me, &state.layout, choice, &looked, &mut script);
             let mut told = vec![false; team.size];
-            // One colour after the other, each by key; those who take their time hold up the next.
+            // One colour after the other, each by key; slow members delay the next.
             for (_, members) in &groups {
                 for rank in members.iter().map(|&rank| state.local(rank) as usize) {
                     told[rank] = true;
@@ -976,7 +976,7 @@ impl Replay<'_> {
     }
 }
 
-/// How many of the requests of a test have to be done.
+/// The number of requests of a test that have to be done.
 #[derive(Clone, Copy, PartialEq)]
 enum Need {
     All,

@@ -1,4 +1,4 @@
-//! What a replay gives, and why it cannot.
+//! Results and errors of a replay.
 
 use super::mail::{Message, NONE, flag};
 use super::{Replay, TALK};
@@ -7,7 +7,7 @@ use slackline_io::FormatError;
 use slackline_simulate::SimulationError;
 use thiserror::Error;
 
-/// Is told what every rank did.
+/// Receives the actions of all ranks.
 pub trait Observer {
     /// An action of a rank, from `start` to `end`.
     fn action(&mut self, rank: u32, activity: Activity, start: f64, end: f64);
@@ -20,24 +20,24 @@ impl Observer for () {
 /// A choice of algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Explained {
-    /// Which collective.
+    /// The collective.
     pub kind: Kind,
-    /// Among how many ranks.
+    /// Number of ranks.
     pub ranks: usize,
     /// The size that was looked at.
     pub bytes: u64,
-    /// What was taken.
+    /// Name of the algorithm.
     pub algorithm: &'static str,
-    /// Why.
+    /// Name of the selector that chose it.
     pub by: &'static str,
 }
 
-/// How a replay went.
+/// The results of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Replayed {
-    /// When the last rank ended its last action.
+    /// End of the last action of any rank, seconds.
     pub makespan: f64,
-    /// When every rank did.
+    /// End of the last action of every rank, seconds.
     pub ends: Vec<f64>,
     /// Actions replayed.
     pub actions: u64,
@@ -49,7 +49,7 @@ pub struct Replayed {
     pub explained: Option<Vec<(Explained, u64)>>,
 }
 
-/// Why a replay cannot go on.
+/// The reason why a replay cannot continue.
 #[derive(Clone, Debug, Error)]
 pub enum ReplayError {
     /// The trace is wrong.
@@ -63,10 +63,10 @@ pub enum ReplayError {
         /// Places.
         places: usize,
     },
-    /// Nobody can go on.
+    /// No rank can continue.
     #[error("deadlock at {date} s, ranks that wait for ever: {}\n{}", .blocked.len(), .blocked.join("\n"))]
     Deadlock {
-        /// When.
+        /// Date of the last event, seconds.
         date: f64,
         /// Every rank that waits: where, what it does and what it waits for.
         blocked: Vec<String>,
@@ -77,11 +77,11 @@ pub enum ReplayError {
     /// A host or a link went off.
     #[error("at {date} s {what} broke off: something it needs is off (host `{host}`)")]
     Broken {
-        /// When.
+        /// Date, seconds.
         date: f64,
-        /// What.
+        /// The operation that failed.
         what: String,
-        /// Where.
+        /// The host of the rank that failed or sent.
         host: String,
     },
     /// A running program failed.

@@ -1,7 +1,7 @@
-//! Where a rank is in its trace: a small buffer over its part of a file, refilled as it is read.
+//! Position of a rank in its trace: a small buffer over its part of a file, refilled as it is read.
 //!
 //! No file stays open: with one file per rank there may be more ranks than a process may have
-//! open files, and opening one anew for every few thousand lines costs nothing that shows.
+//! open files, and opening one again for every few thousand lines costs nothing that shows.
 
 use super::parse::{self, Complaint, Reading, Sizes};
 use crate::action::Line;
@@ -26,7 +26,7 @@ pub(super) struct Extent {
     pub(super) line: u64,
 }
 
-/// Where the bytes come from.
+/// The source of the bytes.
 pub(super) enum Source {
     /// Parts of a file.
     Extents { extents: Box<[Extent]>, next: usize },
@@ -36,7 +36,7 @@ pub(super) enum Source {
 
 /// The lines of one rank.
 pub struct Cursor {
-    /// Where the bytes are, and what to call it in messages.
+    /// Path of the bytes, and the path for messages.
     file: Arc<PathBuf>,
     name: Arc<PathBuf>,
     /// Lines are counted per rank, as they were sorted by rank.
@@ -46,7 +46,7 @@ pub struct Cursor {
     buffer: Vec<u8>,
     at: usize,
     end: usize,
-    /// Where in the file the buffer ends, and where the present extent does.
+    /// Offsets in the file of the end of the buffer and of the end of the present extent.
     offset: u64,
     limit: u64,
     line: u64,
@@ -221,8 +221,8 @@ impl Cursor {
     }
 }
 
-/// Where the first line ends, found eight bytes at a time: a byte of `lines` is zero where `text` has
-/// a line feed, and subtracting one from each byte borrows from the lowest zero first.
+/// Returns the end of the first line, found eight bytes at a time: a byte of `lines` is zero where
+/// `text` has a line feed, and subtracting one from each byte borrows from the lowest zero first.
 #[inline]
 fn end_of_line(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;

@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// The first line of a trace in the extended format.
 pub const HEADER: &[u8] = b"#slackline-trace 1";
 
-/// Bytes looked at to tell what a file is.
+/// Bytes read to detect the kind of a file.
 const HEAD: usize = 64 << 10;
 
 /// Pieces of a shared file that are remembered; where ranks take turns more often, the lines are
@@ -170,7 +170,7 @@ pub fn is_packed(file: &Path) -> Result<bool, FormatError> {
     Ok(magic == pack::MAGIC)
 }
 
-/// What the beginning of a file tells.
+/// Information from the beginning of a file.
 struct Head {
     version: Option<Version>,
     rank: Option<u32>,

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// How a packed trace begins.
+/// First bytes of a packed trace.
 pub(super) const MAGIC: &[u8; 8] = b"SLKTRC01";
 
 /// Longest block that is looked for, in lines; also what a reader keeps per rank.
@@ -127,7 +127,8 @@ fn same_shape(a: &Tokens, b: &Tokens) -> bool {
         })
 }
 
-/// What the numbers of a block grow by; `None` when its words differ.
+/// Returns the differences of the numbers of a block to the one before; `None` when its words
+/// differ.
 fn growth(lines: &[Tokens], at: usize, period: usize) -> Option<Vec<i64>> {
     let mut growth = Vec::new();
     for k in at..at + period {
@@ -219,7 +220,7 @@ fn fold(lines: &[Tokens]) -> Vec<u8> {
                 1
             }
         };
-        // A long repetition says nothing new; its ends are enough to go on from.
+        // A long repetition adds no new patterns; its ends are enough to continue from.
         let news = at..(at + step).min(at + LONGEST_BLOCK);
         for place in news.chain((at + step).saturating_sub(LONGEST_BLOCK).max(at)..at + step) {
             if let Some(seed) = seed(place) {
@@ -238,11 +239,11 @@ fn fold(lines: &[Tokens]) -> Vec<u8> {
     out
 }
 
-/// What the head of a packed trace says.
+/// The head of a packed trace.
 pub(super) struct Head {
     pub(super) version: Version,
     words: std::sync::Arc<Vec<String>>,
-    /// Where every rank's section lies.
+    /// Offset and length of every rank's section.
     sections: Vec<(u64, u64)>,
 }
 

@@ -6,7 +6,7 @@
 use crate::action::{Action, Call, Envelope, Kind, Line, Mode, Which};
 use crate::datatype;
 
-/// Which format a line is in.
+/// The format of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// No tags; `wait` takes the last request; names in mixed case.
@@ -17,16 +17,16 @@ pub enum Version {
     Extended,
 }
 
-/// What is wrong with a line, and at which byte of it.
+/// An error in a line, and the byte at which it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Complaint {
     /// Byte offset in the line.
     pub(super) offset: usize,
-    /// What is wrong.
+    /// The error, in words.
     pub(super) message: String,
 }
 
-/// What lines are read against.
+/// The context for reading lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     /// The format.
@@ -59,7 +59,7 @@ impl<'a> Words<'a> {
         Some(&rest[..length])
     }
 
-    /// Whether nothing follows; goes on to what does.
+    /// Skips blanks; returns whether nothing follows.
     #[inline]
     fn is_over(&mut self) -> bool {
         while self.text.get(self.at).is_some_and(|&byte| is_blank(byte)) {

@@ -1,5 +1,5 @@
-//! Files with the lines of many ranks: who stands where, and sorting by rank on disk where the
-//! ranks take turns so often that this does not fit into memory.
+//! Files with the lines of many ranks: the parts of every rank, and sorting by rank on disk where
+//! the ranks take turns so often that this does not fit into memory.
 
 use super::cursor::Extent;
 use super::parse;
@@ -15,7 +15,7 @@ const MOST_RANKS: u32 = 1 << 22;
 /// Bytes kept per rank before they are written.
 const KEPT: usize = 8 << 10;
 
-/// Where the lines of every rank stand.
+/// The parts of a file with the lines of every rank.
 pub(super) struct Pieces {
     pub(super) by_rank: Vec<Vec<Extent>>,
     /// Bytes of every rank's lines.
@@ -70,7 +70,7 @@ pub(super) fn pieces(file: &Path, name: &Path, most: usize) -> Result<Pieces, Fo
             }
             last = Some(rank);
         } else {
-            // Comments belong to nobody: the piece ends here.
+            // Comments belong to no rank: the piece ends here.
             last = None;
         }
         offset += length;

@@ -1,4 +1,4 @@
-//! What the extended format adds: request numbers, more waits, communicators, collectives in the
+//! Additions of the extended format: request numbers, more waits, communicators, collectives in the
 //! background. On the star a message of 10 bytes takes 201.7 us.
 
 use crate::common;
@@ -66,18 +66,18 @@ fn collectives_go_on_in_the_background() {
     assert_eq!(extended(text), expected);
 }
 
-/// Rank 0 answers an `ibarrier` without waiting for the others: only who is late is late.
+/// Rank 0 answers an `ibarrier` without waiting for the others: a late rank delays only itself.
 #[test]
 fn a_barrier_in_the_background_waits_for_rank_0_alone() {
     let text = "0 ibarrier req=1\n0 wait req=1\n1 compute 1e6\n1 ibarrier req=1\n1 wait req=1\n\
         2 ibarrier req=1\n2 wait req=1\n";
     let found = extended(text);
-    // A message of 0 bytes takes 201.6 us; rank 0 is told by the last one.
+    // A message of 0 bytes takes 201.6 us; rank 0 gets the one of the last rank.
     assert_eq!(found[2], [0.0, 201.6]);
     assert_eq!((found[0][1], found[1][2]), (1201.6, 1201.6));
 }
 
-/// What is posted in the background is paid for by the rank: `ois` before it goes on, `or` when it waits.
+/// A rank pays for posts in the background: `ois` before it continues, `or` when it waits.
 #[test]
 fn collectives_in_the_background_cost_overheads() {
     let text = "0 ibcast 1000 0 req=1\n0 wait req=1\n1 ibcast 1000 0 req=1\n1 compute 1e6\n1 wait req=1\n\
@@ -89,7 +89,7 @@ fn collectives_in_the_background_cost_overheads() {
     assert_eq!(found[2], [0.0, 1000.0, 1030.0]);
 }
 
-/// Where sends wait for their receivers, rank 0 tells one colour after the other.
+/// If sends wait for their receivers, rank 0 sends to one colour after the other.
 #[test]
 fn communicators_are_told_colour_by_colour() {
     // Ranks 1 and 3 are of colour 0, rank 2 of colour 1. The answers to one colour travel at once.

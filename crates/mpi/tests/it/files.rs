@@ -1,4 +1,4 @@
-//! However traces lie in files, the replay is the same.
+//! The replay does not depend on the distribution of traces over files.
 
 #![allow(clippy::unwrap_used)]
 

@@ -150,7 +150,7 @@ fn unequal_blocks_on_a_fat_tree() {
     assert!((found - 5.887e-3).abs() < 5e-7, "{found}");
 }
 
-/// MVAPICH2 gathers up a tree until its communicator has looked who shares a host.
+/// MVAPICH2 gathers up a tree until its communicator has queried the placement of ranks.
 #[test]
 fn gathers_of_mvapich2_remember() {
     let ends = |before: &str, algorithm: &str| {

@@ -8,7 +8,7 @@ const ABSENT: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agenda {
     heap: Heap,
-    /// Where an id lies in the heap.
+    /// Per id: its position in the heap.
     places: Vec<u32>,
 }
 

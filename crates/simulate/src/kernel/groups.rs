@@ -25,7 +25,7 @@ pub(super) struct Groups {
     groups: Vec<Group>,
     /// The constraint that holds an activity, or [`NOBODY`].
     homes: Vec<u32>,
-    /// Where an activity stands among those of its group.
+    /// Per activity: its position in its group.
     places: Vec<u32>,
     touched: Vec<u32>,
 }
@@ -82,7 +82,7 @@ impl Groups {
             }
         }
         group.date = now;
-        // A constraint that holds nobody any more has an infinite level; its members are about to
+        // A constraint without members has an infinite level; its members are about to
         // leave, and infinity times no time is not a number.
         group.level = if level < f64::INFINITY { level } else { 0.0 };
     }

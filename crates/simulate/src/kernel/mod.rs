@@ -26,7 +26,7 @@ use crate::solver::{NOBODY, System, Use};
 /// Relative distance of dates that are one instant.
 pub const SIMULTANEOUS: f64 = 1e-12;
 
-/// How concurrent activities share a capacity.
+/// The rule by which concurrent activities share a capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
     /// Bounded weighted max-min fairness.
@@ -65,7 +65,7 @@ pub struct Work<'a> {
     pub weight: f64,
     /// Upper limit of the rate, in units per second; may be infinite.
     pub bound: f64,
-    /// What one unit of rate consumes; each constraint at most once.
+    /// Consumption per unit of rate; each constraint at most once.
     pub uses: &'a [Use],
     /// Handed back with the event that ends the activity.
     pub tag: u64,
@@ -74,13 +74,13 @@ pub struct Work<'a> {
 /// The end of an activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// Which activity; its id is no longer valid.
+    /// The activity; its id is no longer valid.
     pub activity: ActivityId,
     /// The tag given at the start.
     pub tag: u64,
 }
 
-/// What one call of [`Kernel::step`] reached.
+/// The result of one call of [`Kernel::step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// An instant at which activities ended.
@@ -91,7 +91,7 @@ pub enum Step {
     Idle,
 }
 
-/// Why an activity is refused.
+/// The reason why an activity is refused.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum WorkError {
     /// A quantity is not a number, negative or infinite where it must not be.
@@ -111,7 +111,7 @@ pub enum WorkError {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("the simulation cannot advance beyond {date} s: {} activities have no rate", .waiting.len())]
 pub struct Stalled {
-    /// When nothing moved any more.
+    /// The date after which no activity advances.
     pub date: f64,
     /// The activities (with their tags) and, for each, the constraint that holds it, if any.
     pub waiting: Vec<(ActivityId, u64, Option<ConstraintId>)>,
@@ -213,7 +213,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// What is consumed of a constraint now.
+    /// Returns the present consumption of a constraint.
     pub fn load(&mut self, constraint: ConstraintId) -> f64 {
         self.settle();
         self.system.load(constraint.0)
@@ -233,7 +233,7 @@ impl Kernel {
         alive.map(|(slot, a)| (self.id(slot as u32), a.tag))
     }
 
-    /// What an activity consumes (or will consume after its latency).
+    /// Returns the constraints that an activity consumes (or will consume after its latency).
     pub fn uses(&self, activity: ActivityId) -> impl Iterator<Item = Use> + '_ {
         self.slot(activity).into_iter().flat_map(|slot| self.system.uses(slot))
     }
@@ -312,7 +312,7 @@ impl Kernel {
         true
     }
 
-    /// Lets a suspended activity go on where it stopped.
+    /// Resumes a suspended activity.
     pub fn resume(&mut self, activity: ActivityId) -> bool {
         let Some(slot) = self.slot(activity) else { return false };
         if self.activities[slot as usize].state == State::Suspended {
@@ -391,7 +391,8 @@ impl Kernel {
         }
     }
 
-    /// What ended at the instant reached by the last [`Kernel::step`], in order of starting.
+    /// Returns the activities that ended at the instant reached by the last [`Kernel::step`], in
+    /// order of starting.
     pub fn finished(&self) -> &[Finished] {
         &self.finished
     }
@@ -453,7 +454,7 @@ impl Kernel {
         self.retire(slot);
     }
 
-    /// Takes an activity out of everything that would let it go on.
+    /// Removes an activity from all structures that would advance it.
     fn halt(&mut self, slot: u32) {
         match self.activities[slot as usize].state {
             State::Starting => {
@@ -538,7 +539,7 @@ impl Kernel {
         }
     }
 
-    /// Who is alive and what holds it.
+    /// Returns all activities that have not ended, each with the constraint that holds it.
     pub fn stalled(&self) -> Stalled {
         let waiting = self.activities.iter().enumerate().filter(|(_, a)| a.state != State::Free);
         let waiting = waiting.map(|(slot, a)| {
@@ -566,7 +567,7 @@ impl Kernel {
     }
 }
 
-/// What is left of `remaining` after `seconds` at `rate` (which may be infinite).
+/// Computes the amount left of `remaining` after `seconds` at `rate` (which may be infinite).
 fn left_after(remaining: f64, rate: f64, seconds: f64) -> f64 {
     if seconds > 0.0 { (remaining - rate * seconds).max(0.0) } else { remaining }
 }

@@ -1,4 +1,4 @@
-//! What processes share: the simulation, operations under way, mailboxes.
+//! State shared by processes: the simulation, operations under way, mailboxes.
 
 use super::{Interrupted, ProcessId};
 use crate::kernel::ActivityId;
@@ -59,7 +59,7 @@ impl<T> Slab<T> {
     }
 }
 
-/// What an operation waits for.
+/// The activity or event that an operation waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
     Compute(ActivityId),
@@ -327,7 +327,7 @@ impl<'p, M> Core<'p, M> {
         op
     }
 
-    /// Whether a message waits in a mailbox for somebody to take it.
+    /// Whether a message waits in a mailbox for a receiver.
     pub(super) fn has_message(&self, mailbox: u32) -> bool {
         let first = self.mailboxes[mailbox as usize].waiting.front();
         first.and_then(|&key| self.comms.get(key)).is_some_and(|comm| comm.sender.is_some())
@@ -437,7 +437,7 @@ impl<'p, M> Core<'p, M> {
         }
     }
 
-    /// The sending side does not want to know how it ends: the transfer goes on without it.
+    /// Detaches the sending side, which ignores the outcome: the transfer continues without it.
     pub(super) fn detach(&mut self, key: u32) {
         let Some(op) = self.ops.get_mut(key) else { return };
         if let What::Send(comm) = op.what
@@ -467,7 +467,7 @@ impl<'p, M> Core<'p, M> {
                     self.comms.get(comm).and_then(|comm| comm.activity)
                 }
                 What::Compute(id) | What::Io(id) => Some(id),
-                // Time passes also for who is suspended.
+                // Sleeps and joins continue while the process is suspended.
                 What::Sleep(_) | What::Join(_) => None,
             };
             if let (Some(activity), State::Running) = (activity, &op.state) {
@@ -483,7 +483,8 @@ impl<'p, M> Core<'p, M> {
         }
     }
 
-    /// What has happened at the instant that the simulation has reached, and hosts that went off or on.
+    /// Ends operations at the instant that the simulation has reached; returns the hosts that went
+    /// off or on.
     pub(super) fn collect(&mut self) -> Vec<(HostId, bool)> {
         let mut hosts = Vec::new();
         for event in self.simulation.events().to_vec() {
@@ -519,7 +520,7 @@ impl<'p, M> Core<'p, M> {
         all.filter_map(|process| process.factory.take()).collect()
     }
 
-    /// What each living process waits for, the first of them.
+    /// Describes the operations that living processes wait for, at most so many processes.
     pub(super) fn waiting(&self, most: usize) -> Vec<String> {
         let platform = self.simulation.platform();
         let mut all: Vec<(u64, String)> = Vec::new();

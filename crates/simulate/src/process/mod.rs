@@ -1,10 +1,10 @@
 //! Concurrent simulated processes: each is an `async` function on a host, and all run on one thread in a
 //! fixed order.
 //!
-//! An operation begins when it is called and ends when it is awaited: `p.compute(1e9).await` blocks,
-//! `let work = p.compute(1e9);` goes on beside it. Dropping an operation that has not ended cancels it;
-//! so does the end of its process. Processes meet in mailboxes: a transfer begins when a sender and a
-//! receiver are there, from the sender's host to the receiver's.
+//! An operation begins when it is called and ends when it is awaited: `p.compute(1e9).await`
+//! blocks, `let work = p.compute(1e9);` runs concurrently. Dropping an operation that has not ended
+//! cancels it; so does the end of its process. Processes meet in mailboxes: a transfer begins when
+//! a sender and a receiver are there, from the sender's host to the receiver's.
 //!
 //! ```
 //! use slackline_simulate::Models;
@@ -36,7 +36,7 @@ pub use world::{Process, World};
 use crate::SimulationError;
 use thiserror::Error;
 
-/// Why an operation of a process did not come to its end.
+/// The reason why an operation of a process did not end.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Interrupted {
     /// A host it needs went off.
@@ -60,7 +60,7 @@ pub struct ProcessId {
     pub(crate) number: u64,
 }
 
-/// Why a world cannot go on.
+/// The reason why a world cannot advance.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum WorldError {
     /// The simulation refuses an operation, or cannot advance.

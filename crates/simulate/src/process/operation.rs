@@ -49,14 +49,14 @@ impl<'p, M> Operation<'p, M> {
         self.ended().is_some()
     }
 
-    /// Stops it; who awaits it, on either side of a transfer, is told that it was cancelled.
+    /// Stops it; operations that await it, on either side of a transfer, end as cancelled.
     pub fn cancel(&self) {
         if let Some(key) = self.key {
             self.core.borrow_mut().interrupt(key, Interrupted::Cancelled);
         }
     }
 
-    /// Lets a transfer go on by itself; anything else is cancelled.
+    /// Lets a transfer continue without an owner; anything else is cancelled.
     pub fn detach(mut self) {
         if let Some(key) = self.key.take() {
             self.core.borrow_mut().detach(key);
@@ -142,7 +142,7 @@ impl<M> Receiving<'_, M> {
         self.0.has_ended()
     }
 
-    /// Stops it; who awaits it, on either side, is told that it was cancelled.
+    /// Stops it; operations that await it, on either side, end as cancelled.
     pub fn cancel(&self) {
         self.0.cancel();
     }

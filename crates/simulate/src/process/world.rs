@@ -156,7 +156,7 @@ impl<'p, M: 'p> World<'p, M> {
                 let date = core.simulation.clock();
                 return Err(WorldError::Deadlock { date, waiting: core.waiting(NAMED) });
             }
-            // Without activities the simulation sees no reason to go on to a host's return.
+            // Without activities the simulation does not advance to a host's return.
             let until = if core.simulation.alive() == 0 {
                 date.min(core.simulation.next_date())
             } else {
@@ -180,12 +180,12 @@ impl<'p, M: 'p> World<'p, M> {
         self.bodies.len()
     }
 
-    /// Number of operations that somebody holds, ended ones included.
+    /// Number of operations that are still referenced, ended ones included.
     pub fn operations(&self) -> usize {
         self.core.borrow().ops.iter().count()
     }
 
-    /// Runs processes that can go on, one after the other, until none can.
+    /// Runs ready processes, one after the other, until none is ready.
     fn run_ready(&mut self) {
         loop {
             let mut core = self.core.borrow_mut();
@@ -222,7 +222,8 @@ impl<'p, M: 'p> World<'p, M> {
         }
     }
 
-    /// A process ends: what it has under way is cancelled, who waits for it is woken.
+    /// Ends a process: its operations under way are cancelled, processes that wait for it are
+    /// woken.
     fn end(&mut self, id: ProcessId) {
         if self.core.borrow().process(id).is_none() {
             return;
@@ -379,7 +380,7 @@ impl<'p, M: 'p> Process<'p, M> {
         Receiving(Operation::new(&self.core, self.id, key))
     }
 
-    /// Whether somebody waits with a message at a mailbox.
+    /// Whether a sender waits with a message at a mailbox.
     pub fn has_message(&self, mailbox: &str) -> bool {
         let mut core = self.core.borrow_mut();
         let mailbox = core.mailbox(mailbox);
@@ -425,7 +426,7 @@ impl<'p, M: 'p> Process<'p, M> {
         self.core.borrow_mut().hold(other, true);
     }
 
-    /// Lets a suspended process go on.
+    /// Resumes a suspended process.
     pub fn resume(&self, other: ProcessId) {
         self.core.borrow_mut().hold(other, false);
     }
@@ -441,7 +442,7 @@ impl<'p, M: 'p> Process<'p, M> {
         self.yield_now().await;
     }
 
-    /// Lets the other processes that can go on at this instant go first.
+    /// Lets the other processes that are ready at this instant run first.
     pub async fn yield_now(&self) {
         let mut has_waited = false;
         poll_fn(|_| {

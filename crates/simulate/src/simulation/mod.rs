@@ -1,13 +1,14 @@
 //! Activities on a platform: the kernel with hosts, links and disks instead of bare capacities.
 //!
 //! A [`Simulation`] is cheap to make (one pass over the platform), takes new activities at any
-//! moment and tells, instant by instant, what happened: activities that ended or failed, hosts and links that changed.
-//! Profiles are played from the platform. When a host goes off, the executions on it, the
-//! parallel tasks using it, the operations of its disks and the transfers from or to it fail;
-//! when a link goes off, what crosses it. Starting on something that is off fails at once.
-//! What would end at the very date at which something it needs goes off fails, as in SimGrid: changes
-//! of a date come before the ends of that date. Of several ends at one date, those of activities
-//! that started first come first; of several changes, hosts come before links, in their order.
+//! moment and reports, instant by instant, its events: activities that ended or failed, hosts and
+//! links that changed. Profiles are played from the platform. When a host goes off, the executions
+//! on it, the parallel tasks using it, the operations of its disks and the transfers from or to it
+//! fail; when a link goes off, what crosses it. Starting on something that is off fails at once. An
+//! activity that would end at the very date at which a resource it needs goes off fails, as in
+//! SimGrid: changes of a date come before the ends of that date. Of several ends at one date, those
+//! of activities that started first come first; of several changes, hosts come before links, in
+//! their order.
 
 mod infiniband;
 mod network;
@@ -28,15 +29,15 @@ use slackline_model::{HostId, LinkId};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
-/// Why a simulation cannot do what is asked.
+/// The reason why a simulation refuses a request or cannot advance.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum SimulationError {
     /// An activity that makes no sense.
     #[error("{activity}: {cause}")]
     BadActivity {
-        /// Which activity.
+        /// The activity, in words.
         activity: String,
-        /// What is wrong with it.
+        /// The error in it.
         cause: String,
     },
     /// A capacity that makes no sense.
@@ -48,14 +49,14 @@ pub enum SimulationError {
     /// Activities wait for something that never comes.
     #[error("the simulation cannot advance beyond {date} s: {}", .waiting.join("; "))]
     Stalled {
-        /// When nothing moved any more.
+        /// The date after which no activity advances.
         date: f64,
-        /// Who waits for what.
+        /// The activities, each with the resource it waits for.
         waiting: Vec<String>,
     },
 }
 
-/// Why an activity failed.
+/// The reason why an activity failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A host it needs is off.
@@ -64,7 +65,8 @@ pub enum Cause {
     LinkOff(LinkId),
 }
 
-/// Who started an activity: its end is delivered to that owner, with a tag of its own.
+/// The part of the program that started an activity: the end is delivered to that owner, with a tag
+/// of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner(pub u32);
 
@@ -73,62 +75,62 @@ pub struct Owner(pub u32);
 pub enum Event {
     /// An activity is done.
     Done {
-        /// Which one; the id is no longer valid.
+        /// The activity; its id is no longer valid.
         activity: ActivityId,
-        /// Who started it.
+        /// The owner given at its start.
         owner: Owner,
         /// The tag given at its start.
         tag: u64,
     },
     /// An activity failed; its progress is lost.
     Failed {
-        /// Which one; the id is no longer valid.
+        /// The activity; its id is no longer valid.
         activity: ActivityId,
-        /// Who started it.
+        /// The owner given at its start.
         owner: Owner,
         /// The tag given at its start.
         tag: u64,
-        /// Why.
+        /// The reason.
         cause: Cause,
     },
     /// A host has another speed.
     HostSpeed {
-        /// Which host.
+        /// The host.
         host: HostId,
         /// Flop/s of one core from now on.
         speed: f64,
     },
     /// A host went on or off.
     HostState {
-        /// Which host.
+        /// The host.
         host: HostId,
-        /// On.
+        /// Whether it is on from now on.
         on: bool,
     },
     /// A link has another bandwidth.
     LinkBandwidth {
-        /// Which link.
+        /// The link.
         link: LinkId,
         /// Bytes/s from now on.
         bandwidth: f64,
     },
     /// A link has another latency.
     LinkLatency {
-        /// Which link.
+        /// The link.
         link: LinkId,
         /// Seconds from now on.
         latency: f64,
     },
     /// A link went on or off.
     LinkState {
-        /// Which link.
+        /// The link.
         link: LinkId,
-        /// On.
+        /// Whether it is on from now on.
         on: bool,
     },
 }
 
-/// What one call of [`Simulation::step`] reached.
+/// The result of one call of [`Simulation::step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// An instant at which something happened: see [`Simulation::events`].
@@ -170,7 +172,7 @@ pub struct Simulation<'p> {
     queues: Queues,
     running: Vec<Running>,
     events: Vec<Event>,
-    /// What the activity shaped last consumes.
+    /// Buffer for the consumption of the activity being started.
     uses: Vec<Use>,
     /// Weight of a disk operation that crosses no link.
     disk_weight: f64,
@@ -243,12 +245,13 @@ impl<'p> Simulation<'p> {
         self.kernel.clock()
     }
 
-    /// When something will happen next, if nothing is started before; infinite for never.
+    /// Returns the date of the next event, if nothing is started before; infinite for never.
     pub fn next_date(&mut self) -> f64 {
         self.kernel.next_date().min(self.profiles.next_date())
     }
 
-    /// When an activity will end next, if nothing changes before; infinite for never.
+    /// Returns the date at which the next activity ends, if nothing changes before; infinite for
+    /// never.
     pub fn next_end(&mut self) -> f64 {
         self.kernel.next_date()
     }
@@ -422,7 +425,7 @@ impl<'p> Simulation<'p> {
         self.kernel.suspend(activity)
     }
 
-    /// Lets a suspended activity go on. False when it had ended.
+    /// Resumes a suspended activity. False when it had ended.
     pub fn resume(&mut self, activity: ActivityId) -> bool {
         if self.queues.is_waiting(activity) {
             return true;
@@ -430,7 +433,8 @@ impl<'p> Simulation<'p> {
         self.kernel.resume(activity)
     }
 
-    /// What is left of an activity: flop, bytes, or (parallel tasks) a part between 0 and 1.
+    /// Returns the remaining work of an activity: flop, bytes, or (parallel tasks) a part between 0
+    /// and 1.
     pub fn remaining(&self, activity: ActivityId) -> Option<f64> {
         self.kernel.remaining(activity)
     }
@@ -481,14 +485,14 @@ impl<'p> Simulation<'p> {
         }
     }
 
-    /// What happened at the instant reached by the last [`Simulation::step`]: endings in order
-    /// of starting, then changes of the platform, each followed by the failures it causes (those that
-    /// would have ended now first, each group in order of starting).
+    /// Returns the events of the instant reached by the last [`Simulation::step`]: endings in order
+    /// of starting, then changes of the platform, each followed by the failures it causes (those
+    /// that would have ended now first, each group in order of starting).
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// What happened at that instant as far as it concerns an owner: ends of its own activities,
+    /// Returns the events of that instant that concern an owner: ends of its own activities,
     /// and all changes of the platform.
     pub fn events_of(&self, owner: Owner) -> impl Iterator<Item = &Event> + '_ {
         self.events.iter().filter(move |event| match event {

@@ -14,7 +14,7 @@ use slackline_model::{HostId, LinkId};
 /// Flows remembered; beyond, a pair of hosts is looked up each time, for memory's sake.
 const REMEMBERED: usize = 1 << 16;
 
-/// What all transfers between two hosts have in common.
+/// The properties common to all transfers between two hosts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     /// Sum of latencies, seconds, without factor.

@@ -1,7 +1,7 @@
 //! Resources used by one activity at a time: links of the fifo model, sequential hosts.
 //!
-//! An activity stands in the queue of every resource it needs, from its start to its end, and
-//! runs while it is first in all of them. Everybody queues everywhere at once, in one order, so
+//! An activity is in the queue of every resource it needs, from its start to its end, and runs
+//! while it is first in all of them. Every activity enters all its queues at once, in one order, so
 //! that no circle of waiting can form.
 
 use crate::kernel::ActivityId;

@@ -23,7 +23,7 @@ pub(super) struct HostState {
 
 #[derive(Clone, Debug)]
 pub(super) struct LinkState {
-    /// None for a fat pipe that never changes: it is a bound, and nobody has to find its flows.
+    /// None for a fat pipe that never changes: it is a bound, and its flows need not be found.
     pub(super) constraint: Option<ConstraintId>,
     pub(super) shared: bool,
     pub(super) bandwidth: f64,
@@ -40,7 +40,7 @@ pub(super) struct DiskState {
     pub(super) drawn: bool,
 }
 
-/// What a constraint of the kernel stands for.
+/// The resource that a constraint of the kernel represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
     Host(HostId),
@@ -48,7 +48,7 @@ pub(super) enum Holder {
     Disk(DiskId),
 }
 
-/// What a profile changes.
+/// The quantity that a profile changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Subject {
     HostSpeed(HostId),
@@ -162,7 +162,7 @@ impl Ord for Upcoming {
 pub(super) struct Profiles {
     players: Vec<(Subject, Arc<Profile>, ProfileCursor)>,
     heap: BinaryHeap<Reverse<Upcoming>>,
-    /// Longest time after which a profile begins anew or ends.
+    /// Longest time after which a profile repeats or ends.
     pub(super) horizon: f64,
 }
 
@@ -205,7 +205,7 @@ impl Profiles {
         self.heap.peek().map_or(f64::INFINITY, |next| next.0.date)
     }
 
-    /// What will change, and whether that comes to an end.
+    /// Returns the quantities that will change, and whether each profile ends.
     pub(super) fn upcoming(&self) -> impl Iterator<Item = (Subject, bool)> + '_ {
         self.heap.iter().map(|Reverse(next)| {
             let (subject, profile, _) = &self.players[next.player as usize];

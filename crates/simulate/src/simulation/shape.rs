@@ -412,7 +412,7 @@ fn add_up(uses: &mut Vec<Use>) {
     });
 }
 
-/// What a local disk operation weighs against one that comes over the network: as much as a
+/// Computes the weight of a local disk operation against one that comes over the network: that of a
 /// transfer over one ordinary link.
 pub(super) fn typical_weight(platform: &Platform, models: &Models) -> f64 {
     if platform.disks().is_empty() || models.network != NetworkModel::Flows {

@@ -1,29 +1,29 @@
-//! Hubs: constraints crossed by many, whose level follows from sums instead of from everybody.
+//! Hubs: constraints crossed by many, whose level follows from sums instead of from every variable.
 //!
 //! The level of a saturated constraint is (capacity - what variables held elsewhere consume) /
 //! (sum of ratios of those it holds). A hub keeps these sums, and a *tie* to every constraint with
 //! which it shares variables that one of the two holds. A change of level runs along the ties and
 //! touches no variable, until those of one tie have to be held at its other end: then these move,
-//! and nobody else is looked at.
+//! and no other variable is visited.
 //!
 //! Most ties lead to constraints that are far from full. Only those that are full, or not far from
-//! it, are *watched*; the hub knows the level up to which the others need not be told.
+//! it, are *watched*; the hub knows the level up to which the others are not updated.
 
 use super::max_min::SAME;
 use super::system::{NOBODY, System, Variable, larger};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Constraints crossed by fewer variables are computed anew as fast as from sums.
+/// Constraints crossed by fewer variables are recomputed as fast as updated from sums.
 const WORTH_A_HUB: usize = 12;
 
-/// Adjustments after which sums are computed anew, against rounding.
+/// Adjustments after which sums are recomputed, against rounding.
 pub(super) const MAX_AGE: u32 = 4000;
 
 /// A sum of which less than this part is left has lost digits.
 pub(super) const LOST_DIGITS: f64 = 1.0 / 64.0;
 
-/// Rounds of moving variables after which a hub is computed anew.
+/// Rounds of moving variables after which a hub is recomputed.
 const MAX_ROUNDS: usize = 20;
 
 /// Ties whose constraints may fill below this multiple of the hub's level are watched,
@@ -32,7 +32,7 @@ const NEAR: f64 = 17.0 / 16.0;
 /// and no longer watched when they may not below this one.
 const FAR: f64 = 9.0 / 8.0;
 
-/// What a hub shares with another constraint.
+/// The variables that a hub shares with another constraint.
 #[derive(Clone, Copy, Debug)]
 struct Tie {
     constraint: u32,
@@ -40,15 +40,16 @@ struct Tie {
     held: u32,
     /// Variables held by the constraint that cross the hub.
     lost: u32,
-    /// Where the constraint keeps this tie.
+    /// Position of this tie in the list of the constraint.
     place: u32,
     /// Its place among those watched, or [`NOBODY`].
     watched: u32,
-    /// What one unit of the hub's level consumes of the constraint.
+    /// Consumption of the constraint per unit of the hub's level.
     ratios: f64,
 }
 
-/// A tie that is told of every level, side by side with others: most of the time goes into these.
+/// A tie that is updated at every level, side by side with others: most of the time goes into
+/// these.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     ratios: f64,
@@ -67,7 +68,7 @@ pub(super) struct Hub {
     members: u32,
     /// Sum of ratios of the variables held here.
     ratios: f64,
-    /// No variable held by nobody has a higher level.
+    /// No variable without a holder has a higher level.
     loose: f64,
     /// No variable held here has a lower bound.
     ceiling: f64,
@@ -133,8 +134,8 @@ impl Entry {
 }
 
 impl System {
-    /// Computes the level of a hub from its sums, moves those who are to be held elsewhere or here,
-    /// and passes the change on; false when the sums do not tell.
+    /// Computes the level of a hub from its sums, moves the variables that are to be held elsewhere
+    /// or here, and passes the change on; false when the sums do not suffice.
     pub(super) fn rebalance(&mut self, at: u32) -> bool {
         let index = self.constraints[at as usize].hub;
         if index == NOBODY {
@@ -391,7 +392,7 @@ impl System {
         }
     }
 
-    /// Sums up who crosses a saturated constraint, where that is worth it.
+    /// Sums up the variables that cross a saturated constraint, where that is worth it.
     pub(super) fn sum_up(&mut self, at: u32) {
         if self.constraints[at as usize].crossings.len() < WORTH_A_HUB {
             return self.forget_sums(at);

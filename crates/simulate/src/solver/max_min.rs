@@ -3,19 +3,19 @@
 //! Allocation: maximise lexicographically the sorted vector of weight x rate (the *level*),
 //! under capacities and bounds (Bertsekas & Gallager, Data Networks, 6.5.2; used for flows by
 //! Casanova & Marchal 2002). The solution is unique, and it is the only allocation in which every variable
-//! is at its bound or crosses a saturated constraint on which nobody has a higher level.
+//! is at its bound or crosses a saturated constraint on which no variable has a higher level.
 //!
-//! That certificate is local, which is what the algorithm lives on. Write `o_i(l)` for the level
-//! at which variable i is held by anything but constraint l (its bound, its other constraints).
-//! The level of l is the root of `sum_i ratio_i * min(o_i(l), level) = capacity`, infinite when
-//! the capacity suffices for all. Levels that satisfy these equations together give the
-//! certificate, hence the solution. So after a change only the constraints it touches are
-//! computed anew; one whose level stays as it was passes nothing on. Constraints
-//! are taken lowest level first: a level depends on lower levels only, so that in this order few
-//! are computed twice. An unsaturated constraint knows up to which level its
-//! variables may rise harmlessly (its *room*) and is not even looked at below that. A saturated
-//! one crossed by many (a *hub*) knows the sums its level follows from: a change runs from
-//! constraint to constraint and touches no variable but those that have to be held elsewhere.
+//! That certificate is local, which is what the algorithm lives on. Write `o_i(l)` for the level at
+//! which variable i is held by anything but constraint l (its bound, its other constraints). The
+//! level of l is the root of `sum_i ratio_i * min(o_i(l), level) = capacity`, infinite when the
+//! capacity suffices for all. Levels that satisfy these equations together give the certificate,
+//! hence the solution. So after a change only the constraints it touches are recomputed; one whose
+//! level stays as it was passes nothing on. Constraints are taken lowest level first: a level
+//! depends on lower levels only, so that in this order few are computed twice. An unsaturated
+//! constraint knows up to which level its variables may rise harmlessly (its *room*) and is not
+//! even looked at below that. A saturated one crossed by many (a *hub*) knows the sums its level
+//! follows from: a change runs from constraint to constraint and touches no variable but those that
+//! have to be held elsewhere.
 //!
 //! Cost: the variables of the constraints whose inputs change, times the length of their routes.
 //! Ties: a variable held equally by several constraints stays with the one that holds it;
@@ -116,7 +116,7 @@ impl System {
         water_level(&self.scratch, ratios, capacity, self.levels[at as usize])
     }
 
-    /// Adjusts one variable to the new level of constraint `at` (it was `old`) and tells its
+    /// Adjusts one variable to the new level of constraint `at` (it was `old`) and updates its
     /// other constraints.
     #[inline]
     fn follow(&mut self, id: u32, at: u32, old: f64, new: f64) {
@@ -158,7 +158,7 @@ impl System {
         self.change_holder(id, before, (after, holder), at);
     }
 
-    /// Gives a variable another level and holder and tells its constraints (but not `except`).
+    /// Gives a variable another level and holder and updates its constraints (but not `except`).
     pub(super) fn change_holder(
         &mut self,
         id: u32,
@@ -186,9 +186,10 @@ impl System {
     }
 }
 
-/// How far the variables of an unsaturated constraint may rise, given their `(level, ratio)` pairs: all of
-/// them to the level that fills it, if none is above. Else half of what is left goes to a common
-/// guard, half to those already above it. Also what they consume with none below the guard.
+/// Computes the level to which the variables of an unsaturated constraint may rise, given their
+/// `(level, ratio)` pairs: all of them to the level that fills it, if none is above. Else half of
+/// the rest goes to a common guard, half to those already above it. Also returns their consumption
+/// with none below the guard.
 fn find_guard(pairs: &[(f64, f64)], capacity: f64, ratios: f64, highest: f64) -> (f64, f64) {
     if pairs.is_empty() || capacity == f64::INFINITY {
         return (f64::INFINITY, 0.0);

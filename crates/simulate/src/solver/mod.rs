@@ -1,4 +1,4 @@
-//! Sharing of resources: who gets which rate.
+//! Sharing of resources: the rate of every activity.
 //!
 //! A *system* is made of constraints (a link, a CPU, a disk: something with a capacity) and
 //! variables (the rate of one activity), joined by elements (how much of a constraint one unit

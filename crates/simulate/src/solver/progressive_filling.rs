@@ -8,7 +8,7 @@
 
 use super::system::{NOBODY, System};
 
-/// Levels of the variables and of the constraints, and who holds whom.
+/// Levels of the variables and of the constraints, and the constraint that holds each variable.
 pub(super) struct Filling {
     pub(super) levels: Vec<f64>,
     pub(super) holders: Vec<u32>,

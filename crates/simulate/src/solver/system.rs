@@ -24,10 +24,10 @@ pub(super) struct Crossing {
     /// Capacity taken by one unit of *level*: coefficient / weight.
     pub(super) ratio: f64,
     pub(super) variable: u32,
-    /// Where the variable keeps this element.
+    /// Position of this element in the list of the variable.
     pub(super) element: u32,
-    /// The constraint that holds the variable, or [`NOBODY`]: who looks through a constraint
-    /// mostly needs to know no more of its variables.
+    /// The constraint that holds the variable, or [`NOBODY`]: kept here because passes over a
+    /// constraint mostly need to know no more of its variables.
     pub(super) holder: u32,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Element {
     /// Capacity taken by one unit of *level*: coefficient / weight.
     pub(super) ratio: f64,
     pub(super) constraint: u32,
-    /// Where the constraint keeps this crossing, while the variable is attached.
+    /// Position of this crossing in the list of the constraint, while the variable is attached.
     pub(super) position: u32,
 }
 
@@ -91,24 +91,26 @@ pub(super) struct Constraint {
     pub(super) tied: Vec<(u32, u32)>,
 }
 
-/// What others consume of a constraint: all that a change of their level has to touch.
+/// Consumption of a constraint by variables held elsewhere: all that a change of their level has to
+/// touch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
-    /// What the variables held elsewhere consume, those below the guard as if they were there.
+    /// Consumption of the variables held elsewhere, with those below the guard counted at the
+    /// guard.
     pub(super) rest: f64,
-    /// Variables may rise to this level without anybody looking; zero while saturated.
+    /// Variables may rise to this level without a check of the constraint; zero while saturated.
     pub(super) guard: f64,
     /// The constraint has to be looked at when `rest` is more; while saturated, at any change.
     pub(super) limit: f64,
     /// No variable held by another constraint has a higher level.
     pub(super) low: f64,
-    /// How often the sum was adjusted since it was computed.
+    /// Number of adjustments of the sum since it was computed.
     pub(super) age: u32,
     pub(super) queued: bool,
 }
 
 impl Load {
-    /// Nobody crosses the constraint: the first who comes is noticed.
+    /// The load of a constraint that no variable crosses: the first one is noticed.
     pub(super) fn none(capacity: f64) -> Load {
         let guard = f64::INFINITY;
         Load { rest: 0.0, guard, limit: capacity, low: 0.0, age: 0, queued: false }
@@ -120,8 +122,8 @@ impl Load {
         *self = Load { guard: 0.0, limit: f64::NEG_INFINITY, queued, ..Load::none(0.0) };
     }
 
-    /// What consumes `ratio` per unit of level went from level `old` to `new`; true when the
-    /// constraint has to be looked at.
+    /// Updates the load when a consumer of `ratio` per unit of level changes from level `old` to
+    /// `new`; true when the constraint has to be checked.
     #[inline]
     pub(super) fn shift(&mut self, ratio: f64, old: f64, new: f64) -> bool {
         self.low = larger(self.low, new);
@@ -136,7 +138,7 @@ impl Load {
     }
 }
 
-/// Constraints, variables and who crosses what.
+/// Constraints, variables and their crossings.
 #[derive(Clone, Debug, Default)]
 pub struct System {
     pub(super) constraints: Vec<Constraint>,
@@ -237,7 +239,7 @@ impl System {
         self.constraints[constraint as usize].crossings.iter().map(|c| c.variable)
     }
 
-    /// What is consumed of a constraint at the present rates.
+    /// Returns the consumption of a constraint at the present rates.
     pub fn load(&self, constraint: u32) -> f64 {
         let mut load = 0.0;
         for crossing in &self.constraints[constraint as usize].crossings {
@@ -285,7 +287,7 @@ impl System {
         self.variables[slot].len = 0;
     }
 
-    /// What a variable consumes.
+    /// Returns the constraints that a variable consumes.
     pub fn uses(&self, variable: u32) -> impl ExactSizeIterator<Item = Use> + '_ {
         self.elements[self.variables[variable as usize].elements()]
             .iter()
@@ -402,7 +404,7 @@ impl System {
         }
     }
 
-    /// Says what holds an attached variable; the level counts where that is nobody.
+    /// Sets the holder of an attached variable; without one its own level counts.
     pub(super) fn set_holder(&mut self, variable: u32, level: f64, holder: u32) -> Variable {
         let target = &mut self.variables[variable as usize];
         target.own_level = level;

@@ -610,7 +610,7 @@ fn nothing_hangs_and_nothing_panics() {
     }
     let unbounded = Exec { bound: f64::NAN, ..Exec::new(HostId(0), 1.0) };
     assert!(simulation.start(unbounded, 0).is_err());
-    // The host never gets its speed back: who waits for what is told.
+    // The host never gets its speed back: the error names each activity and what it waits for.
     simulation.start(Exec::new(HostId(0), 5e9), 0).unwrap();
     let mut stalled = None;
     for _ in 0..100 {

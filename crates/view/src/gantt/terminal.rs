@@ -1,9 +1,9 @@
 //! A Gantt chart as text.
 //!
-//! A task at least two columns wide is a bar with its name; shorter ones become shades that say
-//! how busy the processor is. More processors than lines are joined per host or cluster, again
-//! as shades. Work in vain is drawn with broken lines, absence with strokes, new plans as points
-//! above the rows.
+//! A task at least two columns wide is a bar with its name; shorter ones become shades that say how
+//! busy the processor is. More processors than lines are joined per host or cluster, again as
+//! shades. Wasted work is drawn with broken lines, absence with strokes, new plans as points above
+//! the rows.
 
 use crate::axis;
 use crate::chart::{Bar, Chart, Look, MarkKind};
@@ -12,7 +12,7 @@ use crate::palette;
 use crate::text::fit_columns;
 use std::fmt::Write;
 
-/// How to draw.
+/// Options of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalOptions {
     /// Columns of the terminal.
@@ -117,7 +117,7 @@ fn span(chart: &Chart, bar: &Bar, columns: usize) -> std::ops::Range<usize> {
     column(bar.start)..column(bar.finish)
 }
 
-/// Whether the bars of a lane are on average wide enough to be told apart.
+/// Whether the bars of a lane are on average wide enough to be distinguished.
 fn readable(chart: &Chart, lanes: &Lanes, lane: usize, columns: usize) -> bool {
     let list = &lanes.bars[lane];
     let covered: usize =
@@ -281,7 +281,7 @@ fn scale(out: &mut String, chart: &Chart, names: usize, columns: usize) {
     let _ = writeln!(out, "{:names$} {}", "", texts.trim_end());
 }
 
-/// What the signs and colours mean.
+/// Writes the meanings of the signs and colours.
 fn legend(
     out: &mut String,
     chart: &Chart,
@@ -303,7 +303,7 @@ fn legend(
     for look in [Look::Stopped, Look::Failed, Look::Rewound, Look::Down] {
         let (line, end, _) = signs(look);
         let begin = if look == Look::Down { line } else { '[' };
-        // In shades the looks are not told apart.
+        // Shades do not distinguish these.
         if drawn.contains(&look) {
             entries.push((None, format!("{begin}{line}{end} {}", look.meaning())));
         }

@@ -171,7 +171,7 @@ impl Layers {
     }
 }
 
-/// Where a point wants to be, the room it takes, and how much it insists.
+/// The preferred position of a point, its size, and the weight of its preference.
 struct Wish {
     x: f64,
     size: f64,

@@ -165,7 +165,7 @@ fn side_texts(canvas: &mut Canvas, row: &Row, categories: &Categories, y: f64, f
     canvas.text(x, y, SIDE, &fit(&text, (RIGHT - 12.0) / SIDE.size).unwrap_or_default());
 }
 
-/// What the flow between levels is computed from.
+/// Input for the flow between levels.
 struct Placed<'a> {
     shape: &'a Shape,
     categories: &'a Categories,

@@ -13,7 +13,7 @@ pub use regions::regions_svg;
 use slackline_model::Workflow;
 use slackline_model::workflow::Shape;
 
-/// How to draw.
+/// Options of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GraphOptions {
     /// Width in pixels.

@@ -15,7 +15,7 @@ pub(super) const LEAST_SPACING: f64 = 9.0;
 /// Size of names in boxes.
 const NAME: f64 = 10.5;
 
-/// How points become pixels.
+/// Conversion of points to pixels.
 struct Scale {
     left: f64,
     top: f64,
@@ -175,7 +175,7 @@ fn node(
     });
 }
 
-/// What a task costs, for its tooltip.
+/// Returns the cost of a task, for its tooltip.
 fn cost(workflow: &Workflow, task: TaskId) -> String {
     match workflow.cost_table() {
         Some(table) => {

@@ -1,5 +1,5 @@
 //! Workflows with choices and loops: regions inside each other, choices as diamonds whose branches
-//! lie side by side, loops as frames with an edge back to their begin.
+//! are side by side, loops as frames with an edge back to their begin.
 
 use crate::svg::{Anchor, Canvas, Heading, MARGIN};
 use crate::text::{coordinate, escaped, fit, width};

@@ -1,4 +1,4 @@
-//! What the applications share: tasks of kinds whose run times, and files whose sizes, follow
+//! Code shared by the applications: tasks of kinds whose run times, and files whose sizes, follow
 //! laws with published figures.
 
 use crate::draw::{Draws, Seed};
@@ -82,7 +82,7 @@ impl App {
         Ok(file)
     }
 
-    /// Adds a file that lies there from the start.
+    /// Adds a file that exists from the start.
     pub(super) fn input(&mut self, name: &str, bytes: Law) -> Result<FileId> {
         Ok(self.builder.add_file(name, bytes.draw(&mut self.sizes).round())?)
     }

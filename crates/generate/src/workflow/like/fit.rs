@@ -30,7 +30,7 @@ pub enum Law {
 const ENOUGH: usize = 20;
 
 impl Law {
-    /// The best law for samples; `parametric` allows the formulas besides the samples.
+    /// The best law for samples; `parametric` allows the formulas in addition to the samples.
     pub(crate) fn fit(mut samples: Vec<f64>, parametric: bool) -> Law {
         samples.sort_by(f64::total_cmp);
         let (Some(&least), Some(&most)) = (samples.first(), samples.last()) else {

@@ -1,4 +1,4 @@
-//! How like two workflows are: levels, widths, degrees, run times.
+//! Similarity of two workflows: levels, widths, degrees, run times.
 
 use super::fit::quantile;
 use super::kind_pattern;

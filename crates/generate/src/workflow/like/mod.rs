@@ -29,7 +29,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     ),
 ];
 
-/// The kind of a task, told apart from its number: digits count as one.
+/// The kind of a task, from its name without its number: digits count as one.
 pub(crate) fn kind_pattern(name: &str) -> String {
     let mut pattern = String::with_capacity(name.len());
     for c in name.chars() {
@@ -263,7 +263,7 @@ impl<'a> Copier<'a> {
         })
     }
 
-    /// The file that stands for `file` in a copy, made when first met.
+    /// The counterpart of `file` in a copy, made when first met.
     fn copied_file(
         &mut self,
         file: FileId,
@@ -319,7 +319,7 @@ impl<'a> Copier<'a> {
         Ok(())
     }
 
-    /// What hubs read and write among themselves and from outside.
+    /// Connects the files that hubs read and write among themselves and from outside.
     fn join_hubs(&mut self) -> Result<()> {
         let hubs = self.pattern.hubs.clone();
         for &hub in &hubs {

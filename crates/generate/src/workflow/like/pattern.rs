@@ -19,7 +19,8 @@ const GATHERS: usize = 4;
 /// The structure of one workflow.
 pub(super) struct Pattern<'a> {
     workflow: &'a Workflow,
-    /// What makes tasks equal: kind, level, orders of magnitude of the degrees.
+    /// Per task: number of its group of equal tasks, by kind, level, orders of magnitude of the
+    /// degrees.
     group: Vec<u32>,
     /// Tasks that are there once.
     pub(super) hubs: Vec<TaskId>,

@@ -65,13 +65,13 @@ impl PlatformBuilder {
         self
     }
 
-    /// How hosts that say nothing else are billed.
+    /// Sets the billing of hosts that state none.
     pub fn set_billing(&mut self, billing: Billing) -> &mut Self {
         self.billing = billing;
         self
     }
 
-    /// Names the host where the inputs of workflows lie.
+    /// Names the host that holds the inputs of workflows.
     pub fn set_origin(&mut self, host: HostId) -> &mut Self {
         self.origin = Some(host);
         self
@@ -289,7 +289,7 @@ impl PlatformBuilder {
         self.zones[zone.index()].shared_storage = true;
     }
 
-    /// What leaves a zone costs money, so much per GB.
+    /// Sets the price of data that leave a zone, per GB.
     pub fn set_transfer_price(&mut self, zone: ZoneId, price: f64) -> Result<(), PlatformError> {
         let zone = &mut self.zones[zone.index()];
         if !(price >= 0.0 && price.is_finite()) {
@@ -347,7 +347,7 @@ impl PlatformBuilder {
         Ok(())
     }
 
-    /// What the zones share, each with the hosts in it.
+    /// Returns the shared resources of all zones, each with the hosts in the zone.
     fn zone_resources(&self) -> Vec<ZoneResource> {
         let mut shared = Vec::new();
         for (index, zone) in self.zones.iter().enumerate().filter(|(_, z)| !z.resources.is_empty())
@@ -429,7 +429,7 @@ impl PlatformBuilder {
         self.hosts[host.index()].availability = Some(profile);
     }
 
-    /// Lets a host go on and off.
+    /// Sets the profile that turns a host on and off.
     pub fn set_host_state(&mut self, host: HostId, profile: Arc<Profile>) {
         self.hosts[host.index()].state = Some(profile);
     }
@@ -607,7 +607,7 @@ impl PlatformBuilder {
         }
     }
 
-    /// The zone a member stands in; none for the root.
+    /// Returns the zone that contains a member; none for the root.
     pub fn zone_around(&self, member: Member) -> Option<ZoneId> {
         match member {
             Member::Host(host) => Some(self.hosts[host.index()].zone),

@@ -96,7 +96,7 @@ impl PlatformBuilder {
         Ok(host)
     }
 
-    /// The first free name that goes on counting from another: `node-7` after `node-6`.
+    /// The first free name that continues the numbers of another: `node-7` after `node-6`.
     fn next_name(&self, name: &str) -> String {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let (stem, first) = match name[stem.len()..].parse::<u64>() {

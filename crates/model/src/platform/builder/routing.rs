@@ -1,4 +1,4 @@
-//! How a platform is wired: routes, private links, backbones, coordinates.
+//! Wiring of a platform: routes, private links, backbones, coordinates.
 
 use super::PlatformBuilder;
 use crate::platform::error::PlatformError;
@@ -77,7 +77,7 @@ impl PlatformBuilder {
         Ok(())
     }
 
-    /// Gives a host or router of a Vivaldi zone, or a router that stands for the zone around it,
+    /// Gives a host or router of a Vivaldi zone, or a router that represents the zone around it,
     /// its coordinates (milliseconds).
     pub fn set_coordinates(
         &mut self,
@@ -146,7 +146,7 @@ impl PlatformBuilder {
         }
     }
 
-    /// `member` stands in `zone` or in a zone inside it.
+    /// Whether `member` is in `zone` or in a zone inside it.
     pub(super) fn is_inside(&self, member: Member, zone: ZoneId) -> bool {
         let mut around = self.zone_around(member);
         while let Some(here) = around {

@@ -9,7 +9,7 @@ use crate::svg::Canvas;
 use crate::text::{coordinate, escaped};
 use std::fmt::Write;
 
-/// One stacked area per lane; what was lost lies on top of the work, absence behind it.
+/// One stacked area per lane; lost work is on top of the work, absence behind it.
 pub(super) fn areas(canvas: &mut Canvas, chart: &Chart, lanes: &Lanes, frame: &Frame) {
     let bins = (frame.width / 2.0) as usize;
     let mut shapes = Shapes::new(chart);

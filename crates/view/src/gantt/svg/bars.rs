@@ -19,7 +19,7 @@ struct Sliver {
     shares: Vec<f64>,
 }
 
-/// How each look is drawn: whether in the pale colour of its kind, and what lies over it.
+/// The style of a bar's appearance: whether in the pale colour of its kind, and the pattern over it.
 struct Style {
     look: Look,
     pale: bool,
@@ -62,7 +62,7 @@ impl Shapes {
         &mut self.buckets[(category * STYLES.len()).min(last) + style(look)]
     }
 
-    /// Lays the pattern of a look over a place.
+    /// Lays the pattern of a bar's appearance over a place.
     pub(super) fn cover(&mut self, look: Look, [x, y, width, height]: [f64; 4]) {
         let style = style(look);
         if STYLES[style].pattern.is_some() {
@@ -71,7 +71,7 @@ impl Shapes {
         }
     }
 
-    /// Fills an outline with the pattern of a look.
+    /// Fills an outline with the pattern of a bar's appearance.
     pub(super) fn cover_path(&mut self, look: Look, path: &str) {
         self.patterns[style(look)].push_str(path);
     }
@@ -97,7 +97,7 @@ impl Shapes {
     }
 }
 
-/// Makes the pattern of a look known; gives its id.
+/// Defines the pattern of a bar's appearance; returns its id.
 pub(super) fn define(canvas: &mut Canvas, look: Look) -> Option<&'static str> {
     let (id, lines, class) = STYLES[style(look)].pattern?;
     let known = format!("<pattern id=\"{id}\"");

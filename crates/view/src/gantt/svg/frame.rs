@@ -1,4 +1,4 @@
-//! Where rows, time and names lie in a chart.
+//! Positions of rows, time and names in a chart.
 
 use crate::axis::{self, Tick};
 use crate::chart::Chart;
@@ -17,7 +17,7 @@ const TICK: Type = Type { class: "dim", size: 11.0, anchor: Anchor::Middle };
 pub(super) const HOST: Type = Type { class: "ink", size: 11.5, anchor: Anchor::End };
 const CORE: Type = Type { class: "dim", size: 9.0, anchor: Anchor::End };
 
-/// Where everything lies.
+/// Positions of all parts.
 pub(super) struct Frame {
     pub(super) left: f64,
     pub(super) width: f64,

@@ -18,7 +18,7 @@ use bars::bars;
 use courses::courses;
 use frame::Frame;
 
-/// How to draw.
+/// Options of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SvgOptions {
     /// Width in pixels.
@@ -35,7 +35,7 @@ impl Default for SvgOptions {
     }
 }
 
-/// How many transfers are under way: where their lines are too many to draw, it tells why hosts idle.
+/// Number of transfers under way: where their lines are too many to draw, it shows why hosts idle.
 fn under_way(arrows: &[Arrow]) -> Course {
     let ends = arrows.iter().flat_map(|a| [(a.start, 1.0), (a.finish, -1.0)]);
     let mut ends: Vec<(f64, f64)> = ends.collect();

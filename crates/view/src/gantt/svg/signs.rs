@@ -1,4 +1,4 @@
-//! What lies over the bars: dates to point out, re-planning points, transfers; and the legend
+//! Signs over the bars: dates to point out, re-planning points, transfers; and the legend
 //! that explains those signs which occur.
 
 use super::bars::define;
@@ -105,7 +105,7 @@ pub(super) fn ties(canvas: &mut Canvas, chart: &Chart, frame: &Frame) {
     }
 }
 
-/// Transfers as thin curves from where the data lies to where it arrives.
+/// Transfers as thin curves from the source of the data to its destination.
 pub(super) fn arrows(canvas: &mut Canvas, chart: &Chart, frame: &Frame) {
     let opacity = if chart.arrows.len() < 60 { 0.7 } else { 0.35 };
     for (broken, class) in [(false, "wire"), (true, "wire snap")] {
@@ -134,7 +134,7 @@ pub(super) fn arrows(canvas: &mut Canvas, chart: &Chart, frame: &Frame) {
     }
 }
 
-/// How a sign looks in the legend.
+/// The sample of a sign in the legend.
 enum Sample {
     Pattern(Look),
     Down,
