@@ -151,7 +151,7 @@ pub struct Lease {
 
 #[derive(Clone, Debug, Default)]
 struct Machine {
-    /// In order of time; the last may still be running.
+    /// In order of time; later tasks may extend the last.
     leases: Vec<Lease>,
 }
 
