@@ -1,5 +1,7 @@
 //! Peers that exchange the pieces of a file: one has all, the others ask each other in turn.
 
+#![allow(clippy::print_stdout, reason = "an example that reports on the terminal")]
+
 use slackline_model::{HostId, Platform};
 use slackline_simulate::process::{Interrupted, World, WorldError};
 use std::cell::RefCell;
@@ -9,7 +11,7 @@ use std::rc::Rc;
 const PIECES: usize = 8;
 
 /// Runs the peers; gives lines `DATE WHO WHAT`.
-pub fn run(platform: &Platform) -> Result<Vec<String>, WorldError> {
+pub(crate) fn run(platform: &Platform) -> Result<Vec<String>, WorldError> {
     let lines: Rc<RefCell<Vec<String>>> = Rc::default();
     let mut world = World::new(platform, Default::default())?;
     let owned: Rc<RefCell<[[bool; PIECES]; 5]>> = Rc::default();

@@ -1,6 +1,8 @@
 //! Cost of processes, for comparison with `ci/simgrid/switches.cpp`: `process_bench PLATFORM
 //! yield|sleep|message|spawn PROCESSES STEPS`.
 
+#![allow(clippy::print_stdout, reason = "an example that reports on the terminal")]
+
 use slackline_simulate::process::{Interrupted, World};
 use std::error::Error;
 

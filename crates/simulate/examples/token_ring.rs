@@ -1,5 +1,7 @@
 //! A token goes round a ring of six hosts three times.
 
+#![allow(clippy::print_stdout, reason = "an example that reports on the terminal")]
+
 use slackline_model::{HostId, Platform};
 use slackline_simulate::process::{Interrupted, World, WorldError};
 use std::cell::RefCell;
@@ -7,7 +9,7 @@ use std::error::Error;
 use std::rc::Rc;
 
 /// Runs the ring; gives lines `DATE WHO WHAT`.
-pub fn run(platform: &Platform) -> Result<Vec<String>, WorldError> {
+pub(crate) fn run(platform: &Platform) -> Result<Vec<String>, WorldError> {
     let lines: Rc<RefCell<Vec<String>>> = Rc::default();
     let mut world = World::new(platform, Default::default())?;
     for (k, on) in ["a", "b", "c", "e", "f", "g"].into_iter().enumerate() {

@@ -157,7 +157,7 @@ impl Convert {
     fn hand_over(&self, target: Target, output: &mut Output) -> Result<(), Failure> {
         let is_plan = self.from.is_none()
             && recorded::engine_of(&self.input, &output.files).is_none()
-            && contents::holds_schedule(&*output.files.read_text(&self.input)?);
+            && contents::holds_schedule(&output.files.read_text(&self.input)?);
         let said = self.output.display().to_string();
         let text = if is_plan {
             let sources = Sources::of_schedule(&self.platform, &self.instance);
