@@ -1,8 +1,8 @@
 //! `slackline activities`: a graph of placed activities.
 
-use crate::files::Files;
 use crate::input::read_platform;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, cut};
 use clap::Args;
 use serde::Serialize;

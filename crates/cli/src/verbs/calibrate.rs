@@ -2,8 +2,8 @@
 
 mod runs;
 
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::Table;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;

@@ -1,8 +1,8 @@
 //! `slackline convert`: a file from one format to another.
 
-use crate::files::Files;
 use crate::input::{Sources, format_parser, read_document, read_platform};
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::count;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};

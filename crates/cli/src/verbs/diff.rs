@@ -1,7 +1,7 @@
 //! `slackline diff`: where a run went otherwise than a plan, or than another run.
 
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, count};
 use clap::Args;
 use serde::Serialize;

@@ -2,8 +2,8 @@
 
 use super::import::records;
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::picture;
 use crate::table::{Table, cut, wrap};
 use clap::Args;

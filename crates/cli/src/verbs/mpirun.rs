@@ -2,9 +2,9 @@
 
 use super::replay::{Options, failure, places};
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::input::read_platform;
 use crate::output::Output;
+use crate::path_check::Files;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use slackline_mpi_online::{Launch, OnlineError};

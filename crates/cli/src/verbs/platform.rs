@@ -2,8 +2,8 @@
 
 mod from_logs;
 
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::count;
 use clap::{Args, Subcommand};
 use slackline_core::Failure;

@@ -1,8 +1,8 @@
 //! `slackline replay`: how long an MPI code would run, from its traces.
 
-use crate::files::Files;
 use crate::input::read_platform;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::Table;
 use crate::verbs::run;
 use clap::Args;

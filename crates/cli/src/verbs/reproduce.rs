@@ -1,7 +1,7 @@
 //! `slackline reproduce`: published results, run again, with a verdict per claim.
 
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::progress::Bar;
 use crate::table::{Table, wrap};
 use clap::Args;

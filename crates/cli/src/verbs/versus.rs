@@ -2,8 +2,8 @@
 
 use super::compare::report::number;
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::Table;
 use clap::Args;
 use serde::Serialize;

@@ -14,8 +14,8 @@ use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
 use crate::input::{Loaded, Past};
 use crate::plan_check;
+use crate::planner_options::{self, interrupted};
 use crate::request::PlanRequest;
-use crate::search::{self, interrupted};
 use serde::Serialize;
 use slackline_analysis::overheads::delayed;
 use slackline_analysis::plan_check::Check;
@@ -231,7 +231,7 @@ impl PlanInput {
     }
 
     fn search_request(&self, limits: Limits, context: &mut Context<'_>) -> Request {
-        search::request(&self.request.search, limits, &self.given, context)
+        planner_options::request(&self.request.search, limits, &self.given, context)
     }
 
     /// A bound of plans where levels are steady; where they change, one of runs at their best levels.
@@ -342,7 +342,7 @@ impl PlanInput {
     fn check_options(&self, chosen: &[&Algorithm]) -> Result<(), Failure> {
         let given = &self.given;
         parameter::check_known(given, chosen.iter().map(|a| (a.name, a.parameters)))?;
-        search::check(&self.request.search, chosen, self.request.robust.is_some())?;
+        planner_options::check(&self.request.search, chosen, self.request.robust.is_some())?;
         let request = Request { given: given.clone(), ..Request::default() };
         for algorithm in chosen {
             algorithm.values(&request)?;

@@ -1,6 +1,6 @@
 //! The report of a real run: the JSON document `slackline/execution/1`.
 
-use super::session::FinishedRun;
+use super::run_session::FinishedRun;
 use crate::simulation::SimulationReport;
 use schemars::JsonSchema;
 use serde::Serialize;

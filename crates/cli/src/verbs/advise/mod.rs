@@ -4,8 +4,8 @@ mod config;
 
 use super::import::records;
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, count, cut, wrap};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};

@@ -1,8 +1,8 @@
 //! `slackline centre adopt`: should this policy, or this machine, replace the present one?
 
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, count};
 use crate::verbs::compare::html::{STYLE, escaped, picture};
 use clap::Args;

@@ -3,8 +3,8 @@
 use super::Number;
 use super::stack::{Ordered, done, failure, read};
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::picture;
 use crate::table::Table;
 use clap::Args;

@@ -7,8 +7,8 @@ pub(super) mod report;
 mod slurm;
 
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use clap::{Args, ValueEnum};
 use slackline_analysis::statistics::{Scale, Sense};
 use slackline_formats::csv::Csv;

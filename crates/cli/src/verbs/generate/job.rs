@@ -1,9 +1,9 @@
 //! Reading what was asked for, making it, and writing one file or a population with a manifest.
 
-use super::made::{Entry, Form, Made, Thing};
-use crate::files::Files;
+use super::write::{Entry, Form, Made, Thing};
 use crate::input::{read_document, read_platform, read_workflow};
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, count};
 use clap::ArgMatches;
 use serde::Serialize;

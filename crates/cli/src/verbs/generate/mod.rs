@@ -3,8 +3,8 @@
 
 mod batch;
 mod job;
-mod made;
 mod options;
+mod write;
 
 use crate::output::Output;
 use clap::{ArgMatches, Args, Command, FromArgMatches};

@@ -351,7 +351,10 @@ pub(super) fn repeat(path: &Path, outputs: &Outputs, output: &mut Output) -> Res
 }
 
 impl Outputs {
-    pub(super) fn files<'a>(&'a self, files: crate::files::Files<'a>) -> crate::files::Files<'a> {
+    pub(super) fn files<'a>(
+        &'a self,
+        files: crate::path_check::Files<'a>,
+    ) -> crate::path_check::Files<'a> {
         files
             .draws("--gantt", self.gantt.as_ref())
             .writes("--trace", self.trace.as_ref())

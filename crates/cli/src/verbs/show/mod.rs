@@ -4,9 +4,9 @@ mod document;
 pub(crate) mod platform;
 mod workflow;
 
-use crate::files::Files;
 use crate::input::{Sources, format_parser, read_document, read_platform};
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::picture;
 use crate::table::count;
 use crate::verbs::choices;
