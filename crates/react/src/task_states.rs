@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 /// The states of all tasks; [`Situation::set_task`](crate::Situation::set_task) changes them.
 #[derive(Clone, Debug, Default)]
-pub struct States {
+pub struct TaskStates {
     states: Vec<TaskState>,
     /// Placed or running.
     begun: BTreeSet<TaskId>,
@@ -20,7 +20,7 @@ pub struct States {
     await_retry: BTreeSet<TaskId>,
 }
 
-impl Deref for States {
+impl Deref for TaskStates {
     type Target = [TaskState];
 
     fn deref(&self) -> &[TaskState] {
@@ -28,10 +28,10 @@ impl Deref for States {
     }
 }
 
-impl States {
+impl TaskStates {
     /// The tasks of a workflow that nobody has begun.
-    pub(crate) fn new(workflow: &Workflow) -> States {
-        let mut states = States::default();
+    pub(crate) fn new(workflow: &Workflow) -> TaskStates {
+        let mut states = TaskStates::default();
         states.states.reserve_exact(workflow.len());
         states.grow(workflow);
         states

@@ -1,7 +1,7 @@
 //! The queues of hosts and links and what is under way on them: what events say is written down here.
 
 use super::storage::Storage;
-use crate::holders::Holders;
+use crate::data_location::Holders;
 use crate::policy::{Decision, Event};
 use crate::situation::{FileCopy, Situation, TaskState};
 use slackline_model::{FileId, HostId, TaskId};
@@ -53,7 +53,7 @@ pub(super) struct Lane {
     pub(super) there: HashSet<FileId>,
 }
 
-pub(super) struct Board {
+pub(super) struct Queues {
     pub(super) clusters: Vec<Cluster>,
     pub(super) cluster_of: Vec<Option<u32>>,
     pub(super) phase: Vec<Phase>,
@@ -80,8 +80,8 @@ pub(super) struct Board {
     pub(super) seen: Vec<(f64, f64)>,
 }
 
-impl Board {
-    pub(super) fn new(now: &Situation, wishes: &Wishes) -> Result<Board, String> {
+impl Queues {
+    pub(super) fn new(now: &Situation, wishes: &Wishes) -> Result<Queues, String> {
         let workflow = &now.workflow;
         if workflow.edge_count() > 0 {
             return Err("a sweep has no dependencies, this workflow has".into());
@@ -97,7 +97,7 @@ impl Board {
         for (index, cluster) in clusters.iter().enumerate() {
             cluster.procs.iter().for_each(|p| cluster_of[p.index()] = Some(index as u32));
         }
-        let mut board = Board {
+        let mut queues = Queues {
             lanes: vec![Lane::default(); clusters.len() + ways.links.len()],
             stores: clusters.iter().map(store).collect(),
             columns: vec![Column::default(); now.host_of.len()],
@@ -117,11 +117,11 @@ impl Board {
         if !now.inputs_everywhere() {
             for file in workflow.files() {
                 for copy in now.copies[file.index()].iter().filter(|c| c.is_complete()) {
-                    board.arrived(now, file, &copy.holders);
+                    queues.arrived(now, file, &copy.holders);
                 }
             }
         }
-        Ok(board)
+        Ok(queues)
     }
 
     /// The cluster whose storage it is.
@@ -180,7 +180,7 @@ impl Board {
         }
         events.iter().for_each(|event| self.stir(event, now));
         self.disturbed = events.iter().any(|event| {
-            crate::planning::is_loss(event)
+            crate::replanning::is_loss(event)
                 || matches!(
                     event,
                     Event::TaskFailed(_)

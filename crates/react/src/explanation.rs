@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What was weighed at one call, and what came of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Reasons {
+pub struct Explanation {
     /// What called for it.
     pub cause: String,
     /// What could have been done; first what is under way, where something is.

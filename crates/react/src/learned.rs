@@ -51,7 +51,7 @@ pub fn error_of_median(deviation: f64, samples: usize) -> f64 {
 
 /// See the module's head.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Taught {
+pub struct LearnedFigures {
     /// Real over estimated seconds.
     pub kinds: BTreeMap<KindId, Figure>,
     /// Speed as a share of what the platform states.

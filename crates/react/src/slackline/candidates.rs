@@ -1,10 +1,10 @@
 //! Plans worth a forecast.
 
-use super::ground::Ground;
-use super::trials::Choice;
+use super::context::PlanningContext;
+use super::rollouts::Choice;
 use super::{HYSTERESIS, OCCUPATIONS, STATIC, Slackline};
-use crate::planning;
 use crate::policy::{Assignment, Plan, Transfers};
+use crate::replanning;
 use crate::situation::{Situation, TaskState};
 use slackline_model::workflow::Shape;
 use slackline_model::{Placement, ProcId, TaskId};
@@ -18,7 +18,7 @@ const REWINDS: usize = 2;
 const CROWDED: u64 = 25_000_000;
 
 /// A plan and where it comes from.
-pub(super) type Made = (&'static str, Plan);
+pub(super) type Candidate = (&'static str, Plan);
 
 impl Slackline {
     /// What `static` would follow, and its planned length.
@@ -37,20 +37,20 @@ impl Slackline {
     }
 
     /// Plans of several planners for all there is to do.
-    pub(super) fn first_plans(&mut self, ground: &Ground<'_, '_>) -> Vec<Made> {
-        let mut plans: Vec<Made> = Vec::new();
+    pub(super) fn first_plans(&mut self, context: &PlanningContext<'_, '_>) -> Vec<Candidate> {
+        let mut plans: Vec<Candidate> = Vec::new();
         for name in ["heft", "peft", "dls"] {
-            if name == "dls" && is_crowded(ground.now) {
+            if name == "dls" && is_crowded(context.now) {
                 continue;
             }
             if let Some(planner) = registry::find(name)
-                && let Ok(schedule) = planner.plan(ground.problem, &Request::default())
+                && let Ok(schedule) = planner.plan(context.problem, &Request::default())
             {
-                let plan = Plan::of_schedule(ground.problem, &schedule, Transfers::Push);
+                let plan = Plan::of_schedule(context.problem, &schedule, Transfers::Push);
                 plans.push((name, plan));
             }
         }
-        plans.extend(self.contended_plans(ground));
+        plans.extend(self.contended_plans(context));
         plans
     }
 
@@ -70,24 +70,28 @@ impl Slackline {
 
     /// What `static` followed at first, as far as it is not done; nothing where that does not end
     /// before `limit`.
-    pub(super) fn back_to_static(&mut self, ground: &Ground<'_, '_>, limit: f64) -> Option<Choice> {
-        let plan = unfinished(self.first.as_ref()?, ground.now);
-        let forecast = self.forecaster.follow(&ground.future, &plan, limit);
+    pub(super) fn back_to_static(
+        &mut self,
+        context: &PlanningContext<'_, '_>,
+        limit: f64,
+    ) -> Option<Choice> {
+        let plan = unfinished(self.first.as_ref()?, context.now);
+        let forecast = self.forecaster.follow(&context.future, &plan, limit);
         let leads = forecast.makespan.is_finite();
         leads.then(|| Choice::new(STATIC, plan, forecast))
     }
 
-    fn contended_plans(&mut self, ground: &Ground<'_, '_>) -> [Made; 2] {
+    fn contended_plans(&mut self, context: &PlanningContext<'_, '_>) -> [Candidate; 2] {
         let names = ["contended", "contended, less"];
-        [0, 1].map(|i| (names[i], self.contended(ground, OCCUPATIONS[i])))
+        [0, 1].map(|i| (names[i], self.contended(context, OCCUPATIONS[i])))
     }
 
     /// Unfinished tasks by falling rank, placed with contention in mind.
-    pub(super) fn contended(&mut self, ground: &Ground<'_, '_>, occupation: f64) -> Plan {
+    pub(super) fn contended(&mut self, context: &PlanningContext<'_, '_>, occupation: f64) -> Plan {
         let weights = Weights { hysteresis: HYSTERESIS, occupation };
-        let order = planning::by_falling_rank(ground.now, &self.rank);
+        let order = replanning::by_falling_rank(context.now, &self.rank);
         let routes = &mut self.forecaster.links.routes;
-        let now = ground.now;
+        let now = context.now;
         let seats = |task: TaskId| match now.task(task) {
             TaskState::Placed { procs } => Some(Seat { procs, left: None }),
             TaskState::Running { procs, .. } => {
@@ -95,7 +99,7 @@ impl Slackline {
             }
             TaskState::Waiting | TaskState::Done(_) => None,
         };
-        let mut placed = contended::assign(ground.problem, routes, &order, weights, &seats);
+        let mut placed = contended::assign(context.problem, routes, &order, weights, &seats);
         // Pools serve in planned order, which is that of dates rather than of ranks.
         if now.pools.bind() {
             placed.sort_by(|(_, a), (_, b)| a.start.total_cmp(&b.start));
@@ -112,23 +116,24 @@ impl Slackline {
     pub(super) fn plan_as_seen(
         &mut self,
         seen: &Situation,
-        ground: &Ground<'_, '_>,
-    ) -> Result<Made, String> {
+        context: &PlanningContext<'_, '_>,
+    ) -> Result<Candidate, String> {
         let problem = seen.problem().map_err(|e| e.to_string())?;
-        let ground = Ground { problem: &problem, now: seen, future: ground.future };
-        Ok(("contended, now", self.contended(&ground, OCCUPATIONS[0])))
+        let context = PlanningContext { problem: &problem, now: seen, future: context.future };
+        Ok(("contended, now", self.contended(&context, OCCUPATIONS[0])))
     }
 
     /// Placed with contention in mind; and planned by HEFT where that leaves out what is wider than a host,
     /// or passes over what tasks share besides processors.
-    pub(super) fn candidates(&mut self, ground: &Ground<'_, '_>) -> Vec<Made> {
-        let mut plans: Vec<Made> = vec![("contended", self.contended(ground, OCCUPATIONS[0]))];
-        let leaves_out = plans[0].1.assignments.len() < ground.now.tasks.open();
-        if (leaves_out || ground.now.pools.bind())
+    pub(super) fn candidates(&mut self, context: &PlanningContext<'_, '_>) -> Vec<Candidate> {
+        let mut plans: Vec<Candidate> =
+            vec![("contended", self.contended(context, OCCUPATIONS[0]))];
+        let leaves_out = plans[0].1.assignments.len() < context.now.tasks.open();
+        if (leaves_out || context.now.pools.bind())
             && let Some(heft) = registry::find("heft")
-            && let Ok(schedule) = heft.plan(ground.problem, &Request::default())
+            && let Ok(schedule) = heft.plan(context.problem, &Request::default())
         {
-            let plan = Plan::of_schedule(ground.problem, &schedule, self.plan.transfers);
+            let plan = Plan::of_schedule(context.problem, &schedule, self.plan.transfers);
             plans.push(("heft", plan));
         }
         plans
@@ -150,8 +155,8 @@ fn unfinished(plan: &Plan, now: &Situation) -> Plan {
 
 /// Finished tasks whose results take longer to fetch than to make again somewhere else, by more
 /// than `gain`; the greatest gains first.
-pub(super) fn worth_redoing(ground: &Ground<'_, '_>, gain: f64) -> Vec<TaskId> {
-    let Ground { problem, now, .. } = *ground;
+pub(super) fn worth_redoing(context: &PlanningContext<'_, '_>, gain: f64) -> Vec<TaskId> {
+    let PlanningContext { problem, now, .. } = *context;
     let mut found: Vec<(f64, TaskId)> = Vec::new();
     for task in now.workflow.tasks() {
         let TaskState::Done(placement) = now.task(task) else { continue };

@@ -7,7 +7,7 @@ use slackline_model::{Problem, approx};
 
 /// A situation at the levels to plan with, with its problem, and what is expected to come.
 #[derive(Clone, Copy)]
-pub(super) struct Ground<'a, 'p> {
+pub(super) struct PlanningContext<'a, 'p> {
     pub(super) problem: &'a Problem<'p>,
     pub(super) now: &'a Situation,
     pub(super) future: Future<'a, 'p>,
@@ -54,12 +54,12 @@ impl Levels {
 }
 
 impl<'p> Prospect<'p> {
-    pub(super) fn ground<'a>(
+    pub(super) fn context<'a>(
         &'a self,
         problem: &'a Problem<'p>,
         now: &'a Situation,
-    ) -> Ground<'a, 'p> {
+    ) -> PlanningContext<'a, 'p> {
         let later = self.later.as_ref().map(|(date, problem)| (*date, problem));
-        Ground { problem, now, future: Future { problem: &self.seen, now, later } }
+        PlanningContext { problem, now, future: Future { problem: &self.seen, now, later } }
     }
 }

@@ -5,7 +5,7 @@ use crate::situation::Situation;
 use slackline_model::{FileId, HostId};
 
 /// Seconds until some files are on one host or another, worked out once per group of hosts.
-pub(crate) struct Strangers<'a> {
+pub(crate) struct FetchTimeCache<'a> {
     now: &'a Situation,
     /// The places where some of the files lie or arrive, in order.
     places: Vec<HostId>,
@@ -13,14 +13,17 @@ pub(crate) struct Strangers<'a> {
     seconds: Vec<f64>,
 }
 
-impl<'a> Strangers<'a> {
-    pub(crate) fn to(now: &'a Situation, files: impl Iterator<Item = FileId>) -> Strangers<'a> {
+impl<'a> FetchTimeCache<'a> {
+    pub(crate) fn to(
+        now: &'a Situation,
+        files: impl Iterator<Item = FileId>,
+    ) -> FetchTimeCache<'a> {
         let copies = files.flat_map(|f| &now.copies[f.index()]);
         let mut places: Vec<HostId> =
             copies.flat_map(|c| c.holders.hosts().iter().copied()).collect();
         places.sort_unstable();
         places.dedup();
-        Strangers { now, places, seconds: vec![f64::NAN; now.view.network.groups] }
+        FetchTimeCache { now, places, seconds: vec![f64::NAN; now.view.network.groups] }
     }
 
     /// What `seconds` gives for a host, asked only where another answer is possible.

@@ -1,12 +1,12 @@
 //! What policies without a plan share: they wait until processors are idle and then choose which
 //! ready task starts where.
 
+use crate::fetch_time_cache::FetchTimeCache;
 use crate::gtp::rewound_tasks;
-use crate::planning;
 use crate::policy::{Decision, Event};
+use crate::replanning;
 use crate::room::{self, Room};
 use crate::situation::{Fetch, Situation};
-use crate::strangers::Strangers;
 use slackline_model::problem::PoolId;
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
 use std::collections::BTreeSet;
@@ -37,11 +37,11 @@ pub(crate) fn when_idle(
     decisions: &mut Vec<Decision>,
     assign: impl FnOnce(&Situation, &mut Vec<Decision>) -> Result<(), String>,
 ) {
-    let lost = events.iter().any(planning::is_loss);
+    let lost = events.iter().any(replanning::is_loss);
     // What lies on a store is not lost with a host.
     let outcome = if lost && !now.central {
         let gone = rewound_tasks(now, true);
-        let after = planning::rewound(now, &gone);
+        let after = replanning::rewound(now, &gone);
         if !gone.is_empty() {
             decisions.push(Decision::Rewind(gone));
         }
@@ -243,8 +243,8 @@ fn keep_host(now: &Situation, task: TaskId, idle: &mut [bool]) -> Vec<PoolId> {
 
 /// Seconds until all inputs of a ready task are on one host or another, for a loop over hosts.
 pub(crate) fn gathers<'a>(now: &'a Situation, task: TaskId) -> impl FnMut(HostId) -> f64 + 'a {
-    let mut strangers = Strangers::to(now, now.workflow.inputs(task));
-    move |host| strangers.seconds(host, |host| gather_seconds(now, task, host))
+    let mut cache = FetchTimeCache::to(now, now.workflow.inputs(task));
+    move |host| cache.seconds(host, |host| gather_seconds(now, task, host))
 }
 
 /// Seconds until all inputs of a ready task are on a host, transfers side by side.

@@ -7,7 +7,7 @@ use slackline_model::platform::PlanningNetwork;
 
 /// One way in which what is not known may go on.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Course {
+pub struct LevelForecast {
     /// Per host: from which date on it has which share of its peak, by date.
     pub hosts: Vec<Vec<(f64, f64)>>,
     /// From which date on the network is as given, by date.
@@ -16,11 +16,11 @@ pub struct Course {
     pub factors: Vec<f64>,
 }
 
-impl Course {
+impl LevelForecast {
     /// Everything stays as it is seen.
-    pub fn lasting(now: &Situation) -> Course {
+    pub fn lasting(now: &Situation) -> LevelForecast {
         let level = |&level: &f64| vec![(now.now, level)];
-        Course {
+        LevelForecast {
             hosts: now.view.availability.iter().map(level).collect(),
             network: vec![(now.now, now.view.network.clone())],
             factors: Vec::new(),
@@ -36,7 +36,7 @@ impl Course {
 }
 
 /// Follows plans to their end, on a copy of the rest of a run.
-pub trait Foresight {
+pub trait PlanSimulator {
     /// When all tasks would be done if this plan were followed from now on, whatever happens or until
     /// `then` has another one; infinite where they never would, or not before `limit`. Nothing where
     /// the run is one that it cannot copy. A function of what it is given: asked again it answers the
@@ -46,7 +46,7 @@ pub trait Foresight {
         now: &Situation,
         plan: &Plan,
         then: Option<&mut dyn Policy>,
-        course: &Course,
+        course: &LevelForecast,
         limit: f64,
     ) -> Option<f64>;
 }

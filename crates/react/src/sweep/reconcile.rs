@@ -1,12 +1,12 @@
 //! What happens behind the policy's back: tasks that begin or end without it, and queues that lack what
 //! others wait for because something has gone.
 
-use super::board::{Board, Item, Phase};
+use super::queues::{Item, Phase, Queues};
 use crate::situation::{Situation, TaskState};
 use slackline_model::{FileId, TaskId};
 use std::collections::HashSet;
 
-impl Board {
+impl Queues {
     /// After something has gone: all that queued tasks and results wait for is on its way or queued.
     pub(super) fn mend(&mut self, now: &Situation) {
         if !std::mem::take(&mut self.disturbed) {

@@ -3,12 +3,12 @@
 //! not worse in the tail, the latest third of the draws.
 
 use super::forecast::Forecast;
-use super::habit::{self, Habit};
+use super::interim_policy::{self, InterimPolicy};
 use super::{FEWEST_DRAWS, STATIC};
-use crate::foresight::{Course, Foresight};
-use crate::planning;
+use crate::explanation::Alternative;
+use crate::plan_simulator::{LevelForecast, PlanSimulator};
 use crate::policy::{Assignment, Plan, Policy};
-use crate::reasons::Alternative;
+use crate::replanning;
 use crate::situation::{Situation, TaskState};
 use slackline_model::{ProcId, TaskId};
 
@@ -41,13 +41,13 @@ pub(super) struct Choice {
     /// Work that is done or under way is lost with it.
     pub(super) stops: bool,
     /// What would change it before the next look.
-    pub(super) habit: Option<Habit>,
+    pub(super) interim_policy: Option<InterimPolicy>,
 }
 
 impl Choice {
     pub(super) fn new(origin: &'static str, plan: Plan, forecast: Forecast) -> Choice {
         let (rewind, followed) = (Vec::new(), Vec::new());
-        Choice { origin, plan, forecast, rewind, followed, stops: false, habit: None }
+        Choice { origin, plan, forecast, rewind, followed, stops: false, interim_policy: None }
     }
 
     /// Whether a task that runs would begin again elsewhere.
@@ -61,7 +61,7 @@ impl Choice {
 
     /// The work of a roll-out of it, in those of a plan alone.
     pub(super) fn cost(&self) -> usize {
-        if self.habit.is_some() { habit::COST } else { 1 }
+        if self.interim_policy.is_some() { interim_policy::COST } else { 1 }
     }
 
     /// What is told of it, beside a plan under way.
@@ -73,8 +73,10 @@ impl Choice {
         let finite = |seconds: f64| seconds.is_finite().then_some(now + seconds);
         let latest = self.followed.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Alternative {
-            plan: match &self.habit {
-                Some(habit) => format!("{} + {}", self.origin, habit.kind().name()),
+            plan: match &self.interim_policy {
+                Some(interim_policy) => {
+                    format!("{} + {}", self.origin, interim_policy.kind().name())
+                }
                 None => self.origin.to_string(),
             },
             transfers: self.plan.transfers,
@@ -118,15 +120,15 @@ impl Margins {
 
 /// Roll-outs and the work that may go into them.
 #[derive(Default)]
-pub(super) struct Trials {
-    foresight: Option<Box<dyn Foresight>>,
+pub(super) struct Rollouts {
+    simulator: Option<Box<dyn PlanSimulator>>,
     /// Tasks, and changes of levels, that may still be followed.
     left: usize,
 }
 
-impl Trials {
-    pub(super) fn with_effort(effort: usize) -> Trials {
-        Trials { foresight: None, left: effort }
+impl Rollouts {
+    pub(super) fn with_effort(effort: usize) -> Rollouts {
+        Rollouts { simulator: None, left: effort }
     }
 
     /// What is known of the run before it begins: roll-outs of large ones would cost more than
@@ -137,13 +139,13 @@ impl Trials {
         }
     }
 
-    pub(super) fn equip(&mut self, foresight: Box<dyn Foresight>) {
-        self.foresight = Some(foresight);
+    pub(super) fn equip(&mut self, simulator: Box<dyn PlanSimulator>) {
+        self.simulator = Some(simulator);
     }
 
     /// How many courses may be followed for each of some plans.
     pub(super) fn affords(&self, now: &Situation, plans: usize) -> usize {
-        match self.foresight {
+        match self.simulator {
             Some(_) => self.left / (plans.max(1) * now.tasks.open().max(1)),
             None => 0,
         }
@@ -164,13 +166,13 @@ impl Trials {
         &mut self,
         now: &Situation,
         plan: &Plan,
-        course: &Course,
+        course: &LevelForecast,
         limit: f64,
     ) -> Option<f64> {
         let open = now.tasks.open();
-        let foresight = self.foresight.as_mut().filter(|_| self.left >= open)?;
+        let simulator = self.simulator.as_mut().filter(|_| self.left >= open)?;
         self.left -= open;
-        foresight.follow(now, plan, None, course, limit)
+        simulator.follow(now, plan, None, course, limit)
     }
 
     /// Follows each choice under each course, at most for so many seconds; false where that cannot
@@ -179,7 +181,7 @@ impl Trials {
         &mut self,
         now: &Situation,
         choices: &mut [Choice],
-        courses: &[Course],
+        courses: &[LevelForecast],
         limit: f64,
     ) -> bool {
         choices.iter_mut().all(|choice| self.follow_one(now, choice, None, courses, limit))
@@ -190,7 +192,7 @@ impl Trials {
         &mut self,
         now: &Situation,
         (kept, others): (&mut Choice, &mut [Choice]),
-        courses: &[Course],
+        courses: &[LevelForecast],
         limit: f64,
     ) -> bool {
         self.follow_one(now, kept, None, courses, limit) && {
@@ -206,18 +208,19 @@ impl Trials {
         now: &Situation,
         choice: &mut Choice,
         beside: Option<&[f64]>,
-        courses: &[Course],
+        courses: &[LevelForecast],
         limit: f64,
     ) -> bool {
-        let Some(foresight) = &mut self.foresight else { return false };
-        let after = planning::rewound(now, &choice.rewind);
+        let Some(simulator) = &mut self.simulator else { return false };
+        let after = replanning::rewound(now, &choice.rewind);
         let open = after.tasks.open();
         let used = after.hosts_in_use(&choice.plan);
         for course in courses {
-            let mut habit = choice.habit.clone();
-            let then = habit.as_mut().map(|habit| habit as &mut dyn Policy);
-            let end = foresight.follow(&after, &choice.plan, then, course, now.now + limit);
-            let thought = habit.map_or(0, |habit| habit.effort());
+            let mut interim_policy = choice.interim_policy.clone();
+            let then =
+                interim_policy.as_mut().map(|interim_policy| interim_policy as &mut dyn Policy);
+            let end = simulator.follow(&after, &choice.plan, then, course, now.now + limit);
+            let thought = interim_policy.map_or(0, |interim_policy| interim_policy.effort());
             self.left = self.left.saturating_sub(open + course.changes_on(&used) / 2 + thought);
             let Some(end) = end else { return false };
             // What did not end in time ended then at the soonest.
@@ -262,7 +265,7 @@ pub(super) fn best(
     for (index, other) in others.iter().enumerate().filter(|(_, c)| !c.followed.is_empty()) {
         let end = mean(&other.followed);
         let usual = if other.stops { margins.stopping } else { margins.gentle };
-        let is_static = other.origin == STATIC && other.habit.is_none();
+        let is_static = other.origin == STATIC && other.interim_policy.is_none();
         let back = margins.back.filter(|_| is_static && !other.stops);
         let margin = back.unwrap_or(usual);
         let gains: Vec<f64> =
@@ -294,13 +297,13 @@ pub(super) mod tests {
     /// Gives the same answer to everything.
     pub(in super::super) struct Blind(pub(in super::super) Option<f64>);
 
-    impl Foresight for Blind {
+    impl PlanSimulator for Blind {
         fn follow(
             &mut self,
             _: &Situation,
             _: &Plan,
             _: Option<&mut dyn Policy>,
-            _: &Course,
+            _: &LevelForecast,
             _: f64,
         ) -> Option<f64> {
             self.0
@@ -313,10 +316,10 @@ pub(super) mod tests {
         let mut now =
             Situation::new(Arc::new(common::workflow(&[&[1.0]], &[])), Arc::new(platform));
         now.now = 3.0;
-        let mut trials = Trials::with_effort(1_000);
-        trials.equip(Box::new(Blind(Some(f64::INFINITY))));
+        let mut rollouts = Rollouts::with_effort(1_000);
+        rollouts.equip(Box::new(Blind(Some(f64::INFINITY))));
         let mut choices = [choice("slow", &[], false)];
-        assert!(trials.follow(&now, &mut choices, &[Course::lasting(&now)], 7.0));
+        assert!(rollouts.follow(&now, &mut choices, &[LevelForecast::lasting(&now)], 7.0));
         assert_eq!(choices[0].followed, [7.0]);
     }
 

@@ -8,10 +8,10 @@
 //! inputs pushed and pulled; the best is taken where work has arrived or was lost, else only for a
 //! clear gain. Ties: the candidate that comes first; workflows by arrival.
 
+use super::candidates::Candidate;
+use super::context::PlanningContext;
 use super::forecast::Forecast;
-use super::ground::Ground;
-use super::plans::Made;
-use super::trials::Choice;
+use super::rollouts::Choice;
 use super::{Slackline, WINDOWS, WORTH_IT};
 use crate::gtp::rewound_tasks;
 use crate::policy::{Decision, Plan};
@@ -48,8 +48,8 @@ struct Rest {
 }
 
 impl Rest {
-    fn of(ground: &Ground<'_, '_>, rank: &[f64]) -> Rest {
-        let Ground { problem, now, .. } = *ground;
+    fn of(context: &PlanningContext<'_, '_>, rank: &[f64]) -> Rest {
+        let PlanningContext { problem, now, .. } = *context;
         let parts = now.arrived.len();
         let (mut path, mut path_left) = (vec![0.0f64; parts], vec![0.0f64; parts]);
         let (mut work_left, mut open, mut all) =
@@ -112,22 +112,22 @@ impl Slackline {
         let after = self.expected(now, &lost);
         let problem = after.problem().map_err(|e| e.to_string())?;
         let prospect = self.levels(now).prospect(now)?;
-        let ground = prospect.ground(&problem, &after);
-        let rest = Rest::of(&ground, &self.rank);
+        let context = prospect.context(&problem, &after);
+        let rest = Rest::of(&context, &self.rank);
         let present = self.present(&after);
-        let kept = self.forecaster.follow(&ground.future, &present, f64::INFINITY);
+        let kept = self.forecaster.follow(&context.future, &present, f64::INFINITY);
         let (strain, past) = rest.strain(&after, &kept);
         let mut limit = match forced {
             true => f64::INFINITY,
             false => past + (strain - past) * (1.0 - WORTH_IT),
         };
         let mut best: Option<Choice> = None;
-        let mut plans = self.in_turn(&ground, &rest);
-        plans.extend(self.candidates(&ground));
+        let mut plans = self.in_turn(&context, &rest);
+        plans.extend(self.candidates(&context));
         for (origin, plan) in plans {
             for transfers in [WINDOWS[0], WINDOWS[2]] {
                 let plan = Plan { transfers, ..plan.clone() };
-                let forecast = self.forecaster.follow(&ground.future, &plan, f64::INFINITY);
+                let forecast = self.forecaster.follow(&context.future, &plan, f64::INFINITY);
                 let (strain, _) = rest.strain(&after, &forecast);
                 if approx::lt(strain, limit) {
                     limit = strain;
@@ -137,16 +137,16 @@ impl Slackline {
             }
         }
         match best {
-            Some(choice) => self.adopt(&ground, choice, decisions),
+            Some(choice) => self.adopt(&context, choice, decisions),
             None if kept.makespan.is_infinite() => return Err("there is no plan now".to_string()),
-            None => self.expect(&ground, &present, &kept),
+            None => self.expect(&context, &present, &kept),
         }
         Ok(())
     }
 
     /// Workflow after workflow, in each of the orders.
-    fn in_turn(&self, ground: &Ground<'_, '_>, rest: &Rest) -> Vec<Made> {
-        let Ground { problem, now, .. } = *ground;
+    fn in_turn(&self, context: &PlanningContext<'_, '_>, rest: &Rest) -> Vec<Candidate> {
+        let PlanningContext { problem, now, .. } = *context;
         // Ranks of a workflow lie above all ranks of those that come later.
         let step = 1.0 + self.rank.iter().copied().fold(0.0, f64::max);
         let plan = |key: Vec<f64>| {

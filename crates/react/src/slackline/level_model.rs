@@ -13,9 +13,9 @@
 //! that are learnt tell no more than that they took place.
 
 use super::estimates::Estimates;
-use crate::foresight::Course;
+use crate::learned::LearnedFigures;
+use crate::plan_simulator::LevelForecast;
 use crate::situation::Situation;
-use crate::taught::Taught;
 use rand::RngExt;
 use slackline_model::problem::View;
 use slackline_model::rng::{Stream, stream};
@@ -50,7 +50,7 @@ const COURSE: usize = 64;
 
 /// What has been seen of the levels of hosts and of the network.
 #[derive(Debug, Default)]
-pub(super) struct Outlook {
+pub(super) struct LevelModel {
     peak: Option<View>,
     seen: Option<View>,
     /// Per host: whether it stood still at the last look.
@@ -235,7 +235,7 @@ fn normal(draws: &mut Stream) -> f64 {
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-impl Outlook {
+impl LevelModel {
     /// The first look, on a platform with this peak.
     pub(super) fn begin(&mut self, peak: View, view: &View, now: f64) {
         self.hosts.own = vec![(0.0, 0.0); view.availability.len()];
@@ -273,12 +273,12 @@ impl Outlook {
     }
 
     /// Whether what is told of a host now is the first that a run has taught of it.
-    pub(super) fn is_first(&self, host: HostId, taught: &Taught) -> bool {
+    pub(super) fn is_first(&self, host: HostId, taught: &LearnedFigures) -> bool {
         taught.hosts.contains_key(&host) && self.judged.hosts.get(host.index()) == Some(&false)
     }
 
     /// A further look; true when something has changed since the last.
-    pub(super) fn look(&mut self, view: &View, now: f64, taught: &Taught) -> bool {
+    pub(super) fn look(&mut self, view: &View, now: f64, taught: &LearnedFigures) -> bool {
         let (Some(seen), Some(peak)) = (&self.seen, &self.peak) else { return false };
         let compare = |(changed, all): &mut (f64, f64), before: f64, after: f64| {
             let known = before.is_finite() && after.is_finite();
@@ -356,8 +356,14 @@ impl Outlook {
 
     /// One course that levels may take up to a date. The same situation and number give the same.
     /// Estimates of run times are wrong by so much.
-    pub(super) fn course(&self, now: &Situation, until: f64, number: u64, spread: f64) -> Course {
-        let mut course = Course::lasting(now);
+    pub(super) fn course(
+        &self,
+        now: &Situation,
+        until: f64,
+        number: u64,
+        spread: f64,
+    ) -> LevelForecast {
+        let mut course = LevelForecast::lasting(now);
         let seed = now.now.to_bits() ^ number;
         let (mean, keeps) = (self.hosts.lifetime(), self.hosts.keeps());
         for (host, levels) in course.hosts.iter_mut().enumerate() {
@@ -395,8 +401,13 @@ impl Outlook {
     /// One course from the start, when nobody has seen a change: levels that differ last about so long
     /// on average, in some courses a quarter of it and in some four times as long, and give way to those of other
     /// hosts.
-    pub(super) fn first_course(now: &Situation, mean: f64, until: f64, number: u64) -> Course {
-        let mut course = Course::lasting(now);
+    pub(super) fn first_course(
+        now: &Situation,
+        mean: f64,
+        until: f64,
+        number: u64,
+    ) -> LevelForecast {
+        let mut course = LevelForecast::lasting(now);
         let mean = mean * 4.0f64.powi(number as i32 % 3 - 1);
         let seen = now.view.availability.iter().copied();
         let seen: Vec<f64> = seen.filter(|&level| level > 0.0).collect();
@@ -445,7 +456,7 @@ impl Outlook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::taught::Figure;
+    use crate::learned::Figure;
     use slackline_model::platform::PlanningNetwork;
 
     fn view(levels: [f64; 2]) -> View {
@@ -464,31 +475,35 @@ mod tests {
 
     #[test]
     fn what_lasts_is_believed() {
-        let mut outlook = Outlook::default();
-        outlook.begin(view([1.0, 1.0]), &view([0.5, 1.0]), 0.0);
-        assert!(!outlook.look(&view([0.5, 1.0]), 1.0, &Taught::default()));
-        assert_eq!(outlook.expect(&view([0.5, 1.0]), 10.0).availability, [0.5, 1.0]);
+        let mut level_model = LevelModel::default();
+        level_model.begin(view([1.0, 1.0]), &view([0.5, 1.0]), 0.0);
+        assert!(!level_model.look(&view([0.5, 1.0]), 1.0, &LearnedFigures::default()));
+        assert_eq!(level_model.expect(&view([0.5, 1.0]), 10.0).availability, [0.5, 1.0]);
     }
 
     #[test]
     fn who_stands_still_is_given_until_the_next_look() {
-        let mut outlook = Outlook::default();
-        outlook.begin(view([1.0, 1.0]), &view([1.0, 0.5]), 0.0);
-        let patient = outlook.patient(&view([0.001, 0.2])).map(|view| view.availability);
+        let mut level_model = LevelModel::default();
+        level_model.begin(view([1.0, 1.0]), &view([1.0, 0.5]), 0.0);
+        let patient = level_model.patient(&view([0.001, 0.2])).map(|view| view.availability);
         assert_eq!(patient, Some(vec![1.0, 0.2]));
-        assert_eq!(outlook.patient(&view([0.001, 0.2])), None);
-        assert_eq!(outlook.patient(&view([1.0, 0.2])), None);
-        assert!(outlook.patient(&view([0.001, 0.2])).is_some());
+        assert_eq!(level_model.patient(&view([0.001, 0.2])), None);
+        assert_eq!(level_model.patient(&view([1.0, 0.2])), None);
+        assert!(level_model.patient(&view([0.001, 0.2])).is_some());
     }
 
     /// Sixty looks at two hosts, a second apart.
-    fn watched(level: impl Fn(usize, usize) -> f64) -> Outlook {
-        let mut outlook = Outlook::default();
-        outlook.begin(view([1.0, 1.0]), &view([level(0, 0), level(0, 1)]), 0.0);
+    fn watched(level: impl Fn(usize, usize) -> f64) -> LevelModel {
+        let mut level_model = LevelModel::default();
+        level_model.begin(view([1.0, 1.0]), &view([level(0, 0), level(0, 1)]), 0.0);
         for look in 1..60 {
-            outlook.look(&view([level(look, 0), level(look, 1)]), look as f64, &Taught::default());
+            level_model.look(
+                &view([level(look, 0), level(look, 1)]),
+                look as f64,
+                &LearnedFigures::default(),
+            );
         }
-        outlook
+        level_model
     }
 
     #[test]
@@ -519,41 +534,41 @@ mod tests {
 
     #[test]
     fn what_passes_is_drawn_to_the_mean() {
-        let mut outlook = Outlook::default();
-        outlook.begin(view([1.0, 1.0]), &view([1.0, 1.0]), 0.0);
-        assert!(outlook.look(&view([0.2, 1.0]), 1.0, &Taught::default()));
+        let mut level_model = LevelModel::default();
+        level_model.begin(view([1.0, 1.0]), &view([1.0, 1.0]), 0.0);
+        assert!(level_model.look(&view([0.2, 1.0]), 1.0, &LearnedFigures::default()));
         // One of two hosts changed in a second: rate ln 2, all of it at the first look.
         // Over 10 s the trust is (1 - 2^-10) / (10 ln 2) = 0.144. Hosts change to 0.2.
         let trust = (1.0 - 0.5f64.powi(10)) / (10.0 * 2.0f64.ln());
-        let levels = outlook.expect(&view([0.2, 1.0]), 10.0).availability;
+        let levels = level_model.expect(&view([0.2, 1.0]), 10.0).availability;
         assert!((levels[0] - 0.2).abs() < 1e-12);
         assert!((levels[1] - (0.2 + 0.8 * trust)).abs() < 1e-12);
         // Back at 1 after another second: changes to 0.2 and 1, so 0.6 on average.
-        outlook.look(&view([1.0, 1.0]), 2.0, &Taught::default());
-        let levels = outlook.expect(&view([1.0, 1.0]), 10.0).availability;
+        level_model.look(&view([1.0, 1.0]), 2.0, &LearnedFigures::default());
+        let levels = level_model.expect(&view([1.0, 1.0]), 10.0).availability;
         assert!((levels[1] - (0.6 + 0.4 * trust)).abs() < 1e-12);
         // A host that is gone stays gone.
-        assert_eq!(outlook.expect(&view([0.0, 1.0]), 10.0).availability[0], 0.0);
+        assert_eq!(level_model.expect(&view([0.0, 1.0]), 10.0).availability[0], 0.0);
     }
 
     #[test]
     fn the_first_level_that_is_learnt_is_no_change() {
-        let mut outlook = Outlook::default();
-        outlook.begin(view([1.0, 1.0]), &view([1.0, 1.0]), 0.0);
-        let mut taught = Taught::default();
+        let mut level_model = LevelModel::default();
+        level_model.begin(view([1.0, 1.0]), &view([1.0, 1.0]), 0.0);
+        let mut taught = LearnedFigures::default();
         let of = |value, samples| Figure { value, samples, error: 0.0 };
         taught.hosts.insert(HostId(0), of(0.25, 2));
         taught.hosts.insert(HostId(1), of(1.0, 3));
-        assert!(outlook.look(&view([0.25, 1.0]), 1.0, &taught), "it is news all the same");
-        assert_eq!(outlook.lifetime(), f64::INFINITY);
-        assert_eq!(outlook.expect(&view([0.25, 1.0]), 10.0).availability, [0.25, 1.0]);
+        assert!(level_model.look(&view([0.25, 1.0]), 1.0, &taught), "it is news all the same");
+        assert_eq!(level_model.lifetime(), f64::INFINITY);
+        assert_eq!(level_model.expect(&view([0.25, 1.0]), 10.0).availability, [0.25, 1.0]);
         // One that was known to be quick has changed, which says nothing yet of the other; again and again does.
         for (look, (level, passes)) in
             [(0.5, false), (1.0, false), (0.5, false), (1.0, true)].into_iter().enumerate()
         {
             taught.hosts.insert(HostId(1), of(level, 8));
-            assert!(outlook.look(&view([0.25, level]), 2.0 + look as f64, &taught));
-            assert_eq!(outlook.lifetime().is_finite(), passes, "{look}");
+            assert!(level_model.look(&view([0.25, level]), 2.0 + look as f64, &taught));
+            assert_eq!(level_model.lifetime().is_finite(), passes, "{look}");
         }
     }
 }

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// A ready task among those of its workflow: the highest upward rank first, then the lower task.
-type Offer = (Reverse<u64>, TaskId);
+type ReadyEntry = (Reverse<u64>, TaskId);
 
 /// One of the workflows.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ pub(super) struct Account {
     pub(super) deadline: f64,
     /// Nothing more of it will start.
     pub(super) closed: bool,
-    ready: BTreeSet<Offer>,
+    ready: BTreeSet<ReadyEntry>,
     /// Its tasks, those of the longest tails first, and how many of these have processors.
     by_tail: Vec<TaskId>,
     begun: usize,
@@ -70,7 +70,7 @@ impl Account {
 
 /// See the module's head.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Book {
+pub(super) struct Bookkeeping {
     /// Upward rank of every task.
     pub(super) rank: Vec<f64>,
     /// What tasks take and cost.
@@ -100,7 +100,7 @@ pub(super) struct Book {
     stale: bool,
 }
 
-impl Book {
+impl Bookkeeping {
     /// Notes what makes it necessary to read everything anew.
     pub(super) fn note(&mut self, events: &[Event], now: &Situation) {
         let ordinary = |event: &Event| match event {
@@ -395,7 +395,7 @@ impl Book {
     }
 }
 
-fn offer(rank: &[f64], task: TaskId) -> Offer {
+fn offer(rank: &[f64], task: TaskId) -> ReadyEntry {
     // Ranks are not negative: their bits sort as they do.
     (Reverse(approx::sort_key(rank[task.index()]).to_bits()), task)
 }

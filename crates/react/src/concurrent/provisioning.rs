@@ -26,7 +26,7 @@ const MOST_LOOKS: f64 = 1000.0;
 
 /// The machines of an ensemble; none where nothing can be leased.
 #[derive(Clone, Debug)]
-pub(super) struct Fleet {
+pub(super) struct Provisioning {
     budget: f64,
     deadline: f64,
     class: ClassId,
@@ -70,19 +70,19 @@ pub(super) fn check(problem: &Problem<'_>) -> Result<(), PlanError> {
     }
 }
 
-impl Fleet {
+impl Provisioning {
     /// Chooses the kind of machine and orders the first ones.
     pub(super) fn order(
         problem: &Problem<'_>,
         now: &Situation,
         limits: &Limits,
         decisions: &mut Vec<Decision>,
-    ) -> Result<Option<Fleet>, String> {
+    ) -> Result<Option<Provisioning>, String> {
         // Hosts that are away for now fit what they fit when they are back.
         let nominal = now.nominal_problem().map_err(|e| e.to_string())?;
         // Of the kinds of which the budget holds a machine, the one that fits what our own hosts do not, and on
         // which the work costs least.
-        let mut best: Option<((usize, f64), Fleet)> = None;
+        let mut best: Option<((usize, f64), Provisioning)> = None;
         let classes = problem.platform().classes().iter().enumerate().filter(|(_, c)| c.leasable);
         for (index, class) in classes {
             let Some(&first) = class.hosts.first() else { continue };
@@ -91,7 +91,7 @@ impl Fleet {
             let seconds = now.workflow.tasks().filter(fits).map(|t| problem.exec_on(t, proc));
             let work = seconds.sum::<f64>() * problem.platform().host(first).price;
             let left = misfits(&nominal, Some(first)).count();
-            let fleet = Fleet::of(problem, now, limits, (ClassId::new(index), first));
+            let fleet = Provisioning::of(problem, now, limits, (ClassId::new(index), first));
             let better = best.as_ref().is_none_or(|&((least, cost), _)| {
                 left < least || left == least && approx::lt(work, cost)
             });
@@ -120,9 +120,9 @@ impl Fleet {
         now: &Situation,
         limits: &Limits,
         (class, host): (ClassId, HostId),
-    ) -> Fleet {
+    ) -> Provisioning {
         let (kind, host) = (problem.platform().class(class), problem.platform().host(host));
-        let mut fleet = Fleet {
+        let mut fleet = Provisioning {
             budget: limits.budget.unwrap_or(f64::INFINITY),
             deadline: limits.deadline.unwrap_or(f64::INFINITY),
             class,

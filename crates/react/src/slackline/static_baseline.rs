@@ -3,7 +3,7 @@
 //! than what is under way, the moves of this run have not paid so far.
 
 use super::{HORIZON, Slackline};
-use crate::foresight::Course;
+use crate::plan_simulator::LevelForecast;
 use crate::policy::Plan;
 use crate::situation::Situation;
 use slackline_model::TaskId;
@@ -13,11 +13,11 @@ const BEHIND: f64 = 0.01;
 
 /// The run as it began; nothing once that tells no more what `static` would have done.
 #[derive(Default)]
-pub(super) struct Shadow {
+pub(super) struct StaticBaseline {
     start: Option<Box<Situation>>,
 }
 
-impl Shadow {
+impl StaticBaseline {
     pub(super) fn begin(&mut self, now: &Situation) {
         self.start = Some(Box::new(now.clone()));
     }
@@ -32,7 +32,7 @@ impl Slackline {
     /// Whether what is under way ends later, as things are, than what `static` would have followed
     /// from the start.
     pub(super) fn is_behind(&mut self, now: &Situation, present: &Plan) -> bool {
-        let (Some(start), Some(first)) = (&self.shadow.start, &self.first) else { return false };
+        let (Some(start), Some(first)) = (&self.baseline.start, &self.first) else { return false };
         let mut seen = self.history.since(start.now);
         let factor = |task: TaskId| {
             let anew = now.workflow.work(task) / start.workflow.work(task);
@@ -41,10 +41,10 @@ impl Slackline {
         };
         seen.factors = start.workflow.tasks().map(factor).collect();
         let limit = start.now + HORIZON * (self.end - start.now);
-        let shadow = self.trials.ask(start, first, &seen, limit);
-        let ours = self.trials.ask(now, present, &Course::lasting(now), limit);
-        shadow
-            .zip(ours)
-            .is_some_and(|(shadow, ours)| ours - start.now > (shadow - start.now) * (1.0 + BEHIND))
+        let baseline = self.rollouts.ask(start, first, &seen, limit);
+        let ours = self.rollouts.ask(now, present, &LevelForecast::lasting(now), limit);
+        baseline.zip(ours).is_some_and(|(baseline, ours)| {
+            ours - start.now > (baseline - start.now) * (1.0 + BEHIND)
+        })
     }
 }
