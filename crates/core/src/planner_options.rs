@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::request::SearchSettings;
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;
-use slackline_schedule::{Algorithm, Heed, Request, registry};
+use slackline_schedule::{Algorithm, Capability, Request, registry};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -35,13 +35,13 @@ pub(crate) fn check(
     samples: bool,
 ) -> Result<(), Failure> {
     let given = [
-        (Heed::Seed, search.seed.is_some()),
-        (Heed::Iterations, search.iterations.is_some()),
-        (Heed::TimeLimit, search.time_limit.is_some()),
-        (Heed::Threads, search.threads.is_some()),
+        (Capability::Seed, search.seed.is_some()),
+        (Capability::Iterations, search.iterations.is_some()),
+        (Capability::TimeLimit, search.time_limit.is_some()),
+        (Capability::Threads, search.threads.is_some()),
     ];
-    let sampled = |heed| samples && matches!(heed, Heed::Seed | Heed::Threads);
-    let heeded = |heed| sampled(heed) || planners.iter().any(|p| p.heeds().contains(&heed));
+    let sampled = |heed| samples && matches!(heed, Capability::Seed | Capability::Threads);
+    let heeded = |heed| sampled(heed) || planners.iter().any(|p| p.capabilities().contains(&heed));
     match given.into_iter().find(|&(heed, given)| given && !heeded(heed)) {
         Some((heed, _)) => Err(unheeded(heed)),
         None => Ok(()),
@@ -49,14 +49,14 @@ pub(crate) fn check(
 }
 
 /// Returns the error for an option that has no effect on any of the chosen planners.
-pub(crate) fn unheeded(heed: Heed) -> Failure {
+pub(crate) fn unheeded(heed: Capability) -> Failure {
     let (option, why) = match heed {
-        Heed::Seed => ("--seed", "draws lots"),
-        Heed::Iterations => ("--iterations", "searches"),
-        Heed::TimeLimit => ("--time-limit", "searches"),
-        Heed::Threads => ("--threads", "uses several threads"),
+        Capability::Seed => ("--seed", "draws lots"),
+        Capability::Iterations => ("--iterations", "searches"),
+        Capability::TimeLimit => ("--time-limit", "searches"),
+        Capability::Threads => ("--threads", "uses several threads"),
     };
-    let heeding = registry::ALL.iter().filter(|a| a.heeds().contains(&heed));
+    let heeding = registry::ALL.iter().filter(|a| a.capabilities().contains(&heed));
     let names: Vec<&str> = heeding.map(|a| a.name).collect();
     Failure::input(format!("{option}: none of the chosen methods {why}"))
         .with_help(format!("these do: {}", names.join(", ")))

@@ -2,9 +2,9 @@
 //! TASKS and PROCESSORS are lists such as `50,300`. The first policy is the one compared to.
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // a tool for the developer's eye
 
+use slackline_lab::gtp_cases::Kind;
 use slackline_lab::papers::Watch;
 use slackline_lab::study::{Contender, Grid, compare};
-use slackline_lab::worlds::Kind;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -15,7 +15,7 @@ pub use truth::Truth;
 pub use world::{HostWorld, LinkWorld, PairWorld, World};
 
 use crate::platform::{LATEST, Profile};
-use crate::terms::Terms;
+use crate::submission::Terms;
 use crate::units::fmt_number;
 use crate::workflow::CostTable;
 use std::sync::Arc;

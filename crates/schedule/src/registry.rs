@@ -3,7 +3,7 @@
 use crate::added;
 use crate::aliases::ALIASES;
 use crate::budget::Watch;
-use crate::compact::fits_one_host;
+use crate::flat_problem::fits_one_host;
 use crate::{best, bounds, exact, list, meta, moldable, qos, retime, several, sweep};
 use slackline_model::parameter::{self, Given, Parameter, ParameterError, Values};
 use slackline_model::schedule::{Limits, affordable, keeps_pools};

@@ -193,7 +193,7 @@ impl Algorithms {
                 parameters: described(a.parameters),
                 aliases: aliases(a.name).map(alias).collect(),
                 needs: names(a.needs),
-                heeds: a.heeds().iter().map(|heed| heed.name()).collect(),
+                heeds: a.capabilities().iter().map(|heed| heed.name()).collect(),
             };
             let algorithms = methods.into_iter().map(entry).collect();
             let options = policies::Options::new(&heft::HEFT);

@@ -37,7 +37,7 @@ use slackline_model::{Problem, Schedule, Workflow};
 use slackline_react::StaticPlan;
 use slackline_react::registry::{Entry, Options};
 use slackline_schedule::qos::pareto::Point;
-use slackline_schedule::{Heed, Planner};
+use slackline_schedule::{Capability, Planner};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -489,10 +489,10 @@ fn runs(
     let entries = policies_of(&names, stage.problem, &limits)?;
     check_parameters(&entries, &options)?;
     let lots = stage.undecided.is_some()
-        || algorithm.heeds().contains(&Heed::Seed)
+        || algorithm.capabilities().contains(&Capability::Seed)
         || entries.iter().any(|e| e.draws_lots());
     if setup.seed.is_some() && !lots {
-        return Err(unheeded(Heed::Seed));
+        return Err(unheeded(Capability::Seed));
     }
     check_results(&given, stage.problem)?;
     if !names.contains(&ALL_POLICIES) {

@@ -1,9 +1,9 @@
 //! A cell of a study: one run, or one plan, with everything it takes. What a study makes of it here
 //! the command makes of it again from the files it is written to.
 
-mod written;
+mod export;
 
-pub use written::Written;
+pub use export::Written;
 
 use crate::papers::StudyError;
 use slackline_engine::{Ending, Outcome, Recording, Stage};

@@ -81,8 +81,8 @@ impl Problem<'_> {
                     let moved = blocks(from, to, 1.0).filter(Block::moves);
                     moved.map(|block| block.bytes).fold(0.0, f64::max)
                 };
-                let share = match &self.narrows {
-                    Some(narrows) => narrows.share(pair, hosts, largest),
+                let share = match &self.bottlenecks {
+                    Some(bottlenecks) => bottlenecks.share(pair, hosts, largest),
                     None => 1.0 / from.len().min(to.len()) as f64,
                 };
                 let other = |c: &&HostId| **c != a && group(**c) == group(b);

@@ -20,7 +20,7 @@ pub use staging::{Lanes, Staging};
 pub use state::{DataCopy, Inputs, State};
 
 use crate::ids::{HostId, ProcId, TaskId};
-use crate::platform::{Charges, Class, Host, Narrows, PlanningNetwork, Platform};
+use crate::platform::{Bottlenecks, Charges, Class, Host, PlanningNetwork, Platform};
 use crate::workflow::{Payload, Workflow};
 use costs::Costs;
 pub(crate) use costs::columns_of_hosts;
@@ -93,7 +93,7 @@ pub struct Problem<'a> {
     /// By band of sizes.
     mean_network: Vec<MeanNetwork>,
     /// Present if some task can spread over hosts.
-    narrows: Option<Narrows>,
+    bottlenecks: Option<Bottlenecks>,
     costs: Costs,
     pools: Arc<Pools>,
     host_of: Vec<HostId>,
@@ -195,14 +195,14 @@ impl<'a> Problem<'a> {
         let tables = network.thresholds.len() + 1;
         let mean = |band| MeanNetwork::of(platform, &network, band);
         let mean_network = (0..tables).map(mean).collect();
-        let narrows = workflow.has_spread_tasks().then(|| platform.narrows(&network));
+        let bottlenecks = workflow.has_spread_tasks().then(|| platform.bottlenecks(&network));
         let state = State::default();
         Ok(Problem {
             workflow,
             platform,
             network,
             mean_network,
-            narrows,
+            bottlenecks,
             costs,
             pools,
             host_of,

@@ -9,7 +9,7 @@ mod turns;
 use crate::policy::{Assignment, Plan, Transfers};
 use crate::situation::{FileCopy, Situation, TaskState};
 use slackline_model::{EdgeId, FileId, HostId, LinkId, Problem, ProcId, TaskId, approx};
-use slackline_schedule::links::{Begun, Date, Known, Links};
+use slackline_schedule::contention::{Begun, Date, Known, Links};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::ops::Range;

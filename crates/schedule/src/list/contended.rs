@@ -11,7 +11,7 @@
 //! plans can be compared; its benefit shows when they are run. Where a task is wider than every host, or an
 //! input is only on a host that is gone, HEFT plans.
 
-use crate::links::Turns;
+use crate::contention::Turns;
 use crate::list::{ReadyList, heft, ranks};
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use crate::retime;

@@ -9,7 +9,7 @@
 
 use super::Ground;
 use crate::best::walk::Draft;
-use crate::compact::{Compact, take_cores};
+use crate::flat_problem::{FlatProblem, take_cores};
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
 use slackline_model::rng::Stream;
@@ -76,7 +76,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
 
 /// Builds one plan after the other.
 struct Ant<'c> {
-    compact: &'c Compact,
+    compact: &'c FlatProblem,
     rank: &'c [f64],
     missing: Vec<u32>,
     ready: Vec<u32>,
@@ -87,7 +87,7 @@ struct Ant<'c> {
 }
 
 impl<'c> Ant<'c> {
-    fn new(compact: &'c Compact, rank: &'c [f64]) -> Ant<'c> {
+    fn new(compact: &'c FlatProblem, rank: &'c [f64]) -> Ant<'c> {
         Ant {
             compact,
             rank,

@@ -3,7 +3,7 @@
 
 use crate::best::walk::{Draft, NONE, Walk};
 use crate::budget::Budget;
-use crate::compact::{Compact, check_widths};
+use crate::flat_problem::{FlatProblem, check_widths};
 use crate::list::ranks;
 use crate::registry::{PlanError, Request, find};
 use rand::RngExt;
@@ -15,7 +15,7 @@ const EFFORT: f64 = 1e8;
 
 /// The problem on flat arrays, a first plan, random numbers and limits.
 pub(crate) struct Ground<'s> {
-    pub(crate) compact: Compact,
+    pub(crate) compact: FlatProblem,
     /// Upward rank of the tasks.
     pub(crate) rank: Vec<f64>,
     /// HEFT's plan.
@@ -37,7 +37,7 @@ impl<'s> Ground<'s> {
         let budget = Budget::start(request);
         let unsupported = PlanError::Unsupported { algorithm: "heft", why: "no planner".into() };
         let heft = find("heft").ok_or(unsupported)?.plan(problem, &request.without_parameters())?;
-        let compact = Compact::new(problem)?;
+        let compact = FlatProblem::new(problem)?;
         if compact.len() == 0 {
             return Ok(Err(heft));
         }

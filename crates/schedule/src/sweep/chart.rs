@@ -6,7 +6,7 @@
 //! gaps of the link after that. A file that is at the cluster, or on its way there, is not sent
 //! again.
 
-use super::columns::Columns;
+use super::free_times::FreeTimes;
 use super::ground::Ground;
 use crate::list::Timeline;
 use slackline_model::{FileId, ProcId, TaskId, approx};
@@ -85,7 +85,7 @@ struct Lane {
 pub struct Chart<'g> {
     ground: &'g Ground<'g>,
     lanes: Vec<Lane>,
-    columns: Columns,
+    columns: FreeTimes,
     /// Per processor: date until which activities outside the chart occupy it.
     blocked: Vec<f64>,
     /// Per processor: when the last computation that was put there begins.
@@ -136,7 +136,7 @@ impl<'g> Chart<'g> {
         Chart {
             ground,
             lanes: (0..lines).map(lane).collect(),
-            columns: Columns::new(ground),
+            columns: FreeTimes::new(ground),
             blocked: vec![ground.now; procs],
             last_start: vec![f64::NEG_INFINITY; procs],
             computations: Vec::new(),

@@ -4,9 +4,9 @@
 //! changes those of one cluster only. Ties go to the lower task, cluster, processor. Interchangeable tasks are
 //! evaluated together ([`Waiting`]), unless the choice among tasks is random.
 
-use super::alike::{Head, Waiting};
 use super::chart::{Chart, Offer, Scratch};
 use super::ground::Ground;
+use super::task_groups::{Head, Waiting};
 use rand::RngExt;
 use slackline_model::rng::Stream;
 use slackline_model::{ProcId, TaskId, approx};

@@ -9,11 +9,11 @@
 //! (k + c log h)) for v tasks of c classes on k clusters of h hosts. Without an origin there is nothing to
 //! bring. If a task can run nowhere, there is no plan.
 
-mod alike;
 mod chart;
 mod choose;
-mod columns;
+mod free_times;
 mod ground;
+mod task_groups;
 mod ways;
 
 pub use chart::{Chart, Computation, Transfer};

@@ -1,7 +1,7 @@
 //! The worked examples of the study.
 
-use super::alike::Waiting;
 use super::choose::fill_from;
+use super::task_groups::Waiting;
 use super::*;
 use proptest::prelude::*;
 use slackline_model::{HostId, LinkId, ProcId, Task, TaskId, Workflow, WorkflowBuilder};

@@ -16,7 +16,7 @@ use slackline_model::{
 };
 use slackline_schedule::aliases::ALIASES;
 use slackline_schedule::list::{OptimisticCosts, ranks::Weights};
-use slackline_schedule::{Algorithm, Heed, Need, PlanError, Request, registry};
+use slackline_schedule::{Algorithm, Capability, Need, PlanError, Request, registry};
 use std::time::Duration;
 
 /// Parameters of a random problem; the rest follows from the seed.
@@ -170,11 +170,11 @@ fn brief(seed: u64) -> Request {
 
 /// The same request with other values of the members that a method does not use.
 fn unheeded(algorithm: &Algorithm, request: &Request) -> Request {
-    let heeds = |heed| algorithm.heeds().contains(&heed);
+    let heeds = |heed| algorithm.capabilities().contains(&heed);
     Request {
-        seed: if heeds(Heed::Seed) { request.seed } else { request.seed + 1 },
-        iterations: request.iterations.filter(|_| heeds(Heed::Iterations)),
-        time_limit: (!heeds(Heed::TimeLimit)).then_some(Duration::ZERO),
+        seed: if heeds(Capability::Seed) { request.seed } else { request.seed + 1 },
+        iterations: request.iterations.filter(|_| heeds(Capability::Iterations)),
+        time_limit: (!heeds(Capability::TimeLimit)).then_some(Duration::ZERO),
         threads: Some(2),
         ..request.clone()
     }

@@ -238,7 +238,7 @@ impl<'b, 'm, 'a, 'p> Backwards<'b, 'm, 'a, 'p> {
     /// Whether finished parents and the state of the processors allow a start.
     fn early(&self, task: TaskId, procs: &[ProcId], start: f64) -> bool {
         let problem = self.batch.problem();
-        let available = crate::compact::availability(problem).0;
+        let available = crate::flat_problem::availability(problem).0;
         let there = problem.workflow().predecessors(task).filter_map(|(parent, edge)| {
             let source = problem.state().fixed(parent)?;
             let machines = self.batch.machines;

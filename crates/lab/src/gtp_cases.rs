@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// A kind of case: SCE(x, y, z) with a ratio of communication to computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kind {
+pub struct GtpSettings {
     /// x: processors.
     pub processors: usize,
     /// y: tasks.
@@ -38,9 +38,9 @@ pub struct Kind {
     pub failure: bool,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for GtpSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Kind { processors, tasks, variability, ccr, persistence, failure } = *self;
+        let GtpSettings { processors, tasks, variability, ccr, persistence, failure } = *self;
         write!(f, "{processors} processors, {tasks} tasks, CCR {ccr}, ")?;
         match variability {
             0.0 => write!(f, "still")?,
@@ -57,7 +57,7 @@ pub(crate) fn often(persistence: f64) -> &'static str {
 
 /// One case of a kind.
 #[derive(Clone)]
-pub struct GtpWorld {
+pub struct GtpCase {
     /// The workflow, the platform, and what happens to it.
     stage: Stage,
     links: Links,
@@ -92,7 +92,7 @@ impl Links {
 
 /// Run options for a case.
 #[derive(Clone, Copy, Debug)]
-pub struct Way {
+pub struct RunOptions {
     /// The policy.
     pub policy: &'static Entry,
     /// The planner.
@@ -103,30 +103,30 @@ pub struct Way {
     pub period: f64,
 }
 
-impl Way {
+impl RunOptions {
     /// As in most of the thesis: HEFT, PULL of the first task, evaluations every tenth of a makespan.
-    pub fn usual(policy: &'static Entry) -> Result<Way, StudyError> {
+    pub fn usual(policy: &'static Entry) -> Result<RunOptions, StudyError> {
         let (planner, transfers) = (planner("heft")?, Transfers::default());
-        Ok(Way { policy, planner, transfers, period: 0.1 })
+        Ok(RunOptions { policy, planner, transfers, period: 0.1 })
     }
 }
 
-impl GtpWorld {
+impl GtpCase {
     /// Graph number `graph` (0 to 11: four methods, three densities each) of a kind.
-    pub fn new(kind: &Kind, graph: usize, seed: u64) -> Result<GtpWorld, StudyError> {
-        GtpWorld::with_links(kind, graph, seed, Links::Fifo)
+    pub fn new(kind: &GtpSettings, graph: usize, seed: u64) -> Result<GtpCase, StudyError> {
+        GtpCase::with_links(kind, graph, seed, Links::Fifo)
     }
 
     /// The case with another sharing of links.
     pub fn with_links(
-        kind: &Kind,
+        kind: &GtpSettings,
         graph: usize,
         seed: u64,
         links: Links,
-    ) -> Result<GtpWorld, StudyError> {
+    ) -> Result<GtpCase, StudyError> {
         let workflow = Arc::new(draw_workflow(kind, graph, seed)?);
-        let mut world = GtpWorld::still(workflow, kind.processors, links)?;
-        let calm = world.cell(&Way::usual(policy("static")?)?)?;
+        let mut world = GtpCase::still(workflow, kind.processors, links)?;
+        let calm = world.cell(&RunOptions::usual(policy("static")?)?)?;
         world.still_makespan = calm.run(Recording::Nothing)?.outcome.makespan;
         world.stage.scenario = world.draw_courses(kind, graph, seed)?;
         if kind.failure {
@@ -141,15 +141,15 @@ impl GtpWorld {
         workflow: Arc<Workflow>,
         processors: usize,
         links: Links,
-    ) -> Result<GtpWorld, StudyError> {
+    ) -> Result<GtpCase, StudyError> {
         let stage = Stage::new(workflow, Arc::new(clique(processors)?));
         let problem = Problem::new(&stage.workflow, &stage.platform).map_err(StudyError::of)?;
         let critical_path = mean_critical_path(&problem);
-        Ok(GtpWorld { stage, links, still_makespan: 1.0, critical_path })
+        Ok(GtpCase { stage, links, still_makespan: 1.0, critical_path })
     }
 
     /// The same case with a processor that dies at a date.
-    pub fn with_failure(&self, host: usize, at: f64) -> Result<GtpWorld, StudyError> {
+    pub fn with_failure(&self, host: usize, at: f64) -> Result<GtpCase, StudyError> {
         let mut world = self.clone();
         let Some(host) = self.stage.platform.hosts().get(host).map(|h| h.name.to_string()) else {
             return Err(StudyError(format!("there is no processor {host}")));
@@ -170,9 +170,14 @@ impl GtpWorld {
         Ok(world)
     }
 
-    fn draw_courses(&self, kind: &Kind, graph: usize, seed: u64) -> Result<Scenario, StudyError> {
+    fn draw_courses(
+        &self,
+        kind: &GtpSettings,
+        graph: usize,
+        seed: u64,
+    ) -> Result<Scenario, StudyError> {
         let unit = self.still_makespan;
-        let Kind { variability, persistence, .. } = *kind;
+        let GtpSettings { variability, persistence, .. } = *kind;
         let pace = Pace { depth: variability, gap: persistence * unit, until: 40.0 * unit };
         let links = self.links != Links::Free;
         gtp_levels(&self.stage.platform, links, pace, graph, seed).map_err(StudyError::of)
@@ -184,8 +189,8 @@ impl GtpWorld {
     }
 
     /// A run of this case.
-    pub fn cell(&self, way: &Way) -> Result<Cell, StudyError> {
-        let Way { policy, planner, transfers, period } = *way;
+    pub fn cell(&self, run_options: &RunOptions) -> Result<Cell, StudyError> {
+        let RunOptions { policy, planner, transfers, period } = *run_options;
         let period = Period::Seconds(period * self.still_makespan);
         let told = Options { transfers, period, ..Options::new(planner) };
         Cell::decided(self.stage.clone(), policy, told).under(self.links.preset())
@@ -202,7 +207,7 @@ impl GtpWorld {
     }
 }
 
-fn draw_workflow(kind: &Kind, graph: usize, seed: u64) -> Result<Workflow, StudyError> {
+fn draw_workflow(kind: &GtpSettings, graph: usize, seed: u64) -> Result<Workflow, StudyError> {
     let (method, density) = (graph % 4, graph / 4 % 3);
     let edges = match method {
         0 | 2 => StgEdges::Probability([0.1, 0.15, 0.2][density]),
@@ -224,8 +229,14 @@ fn draw_workflow(kind: &Kind, graph: usize, seed: u64) -> Result<Workflow, Study
 
 /// Edges with data of a graph of the study.
 pub fn edges_of(tasks: usize, graph: usize, seed: u64) -> Result<usize, StudyError> {
-    let kind =
-        Kind { processors: 1, tasks, variability: 0.0, ccr: 0.5, persistence: 1.0, failure: false };
+    let kind = GtpSettings {
+        processors: 1,
+        tasks,
+        variability: 0.0,
+        ccr: 0.5,
+        persistence: 1.0,
+        failure: false,
+    };
     let workflow = draw_workflow(&kind, graph, seed)?;
     Ok(workflow.edges().filter(|&e| workflow.edge_bytes(e) > 0.0).count())
 }
@@ -245,8 +256,9 @@ pub fn contention_example(links: Links) -> Result<Cell, StudyError> {
         seconds: vec![1.0, 2.0, 2.0, 4.0, 6.0, 2.0, 3.0, 3.0],
     });
     let workflow = Arc::new(builder.build().map_err(StudyError::of)?);
-    let way = Way { transfers: Transfers::Push, ..Way::usual(policy("static")?)? };
-    GtpWorld::still(workflow, 2, links)?.cell(&way)
+    let run_options =
+        RunOptions { transfers: Transfers::Push, ..RunOptions::usual(policy("static")?)? };
+    GtpCase::still(workflow, 2, links)?.cell(&run_options)
 }
 
 /// Levels by date; none where there are none.

@@ -19,12 +19,12 @@ struct Widths {
 
 /// For every pair of groups of a [`PlanningNetwork`] which part of its bandwidth hosts share.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Narrows {
+pub struct Bottlenecks {
     groups: usize,
     widths: Vec<Widths>,
 }
 
-impl Narrows {
+impl Bottlenecks {
     /// Of the bytes that `senders` hosts of group `from` have for `receivers` hosts of group `to`,
     /// the part that is as long under way as all of them: each host carries its share, a shared
     /// link everything, and one that is not shared the largest block.
@@ -46,7 +46,7 @@ impl Platform {
     /// others on their routes are shared; where routes are declared or make up a matrix the
     /// description does not say what is shared, so that every stream counts as having its way to
     /// itself.
-    pub fn narrows(&self, network: &PlanningNetwork) -> Narrows {
+    pub fn bottlenecks(&self, network: &PlanningNetwork) -> Bottlenecks {
         let groups = network.groups;
         let mut members: Vec<Vec<HostId>> = vec![Vec::new(); groups];
         for (host, &group) in network.group_of.iter().enumerate() {
@@ -62,7 +62,7 @@ impl Platform {
                 widths.push(pair.map_or(UNSHARED, |pair| self.widths(&mut cache, pair)));
             }
         }
-        Narrows { groups, widths }
+        Bottlenecks { groups, widths }
     }
 
     fn widths(&self, cache: &mut RouteCache, (src, dst): (HostId, HostId)) -> Widths {

@@ -15,7 +15,7 @@ use slackline_model::workflow::Command;
 use slackline_model::{HostId, Workflow};
 use slackline_react::gtp::Period;
 use slackline_react::registry::Options;
-use slackline_schedule::{Heed, Planner};
+use slackline_schedule::{Capability, Planner};
 use std::path::Path;
 
 const WORKFLOW: &str = "workflow.toml";
@@ -142,7 +142,10 @@ impl Writing<'_> {
         self.say(["-a", planner.algorithm.name]);
         self.set(&planner.request.given);
         self.limits(&planner.request.limits);
-        self.seed(planner.request.seed, planner.algorithm.heeds().contains(&Heed::Seed));
+        self.seed(
+            planner.request.seed,
+            planner.algorithm.capabilities().contains(&Capability::Seed),
+        );
         self.rules(cell);
         self.say(["--no-check"]);
         Ok(())
@@ -182,7 +185,7 @@ impl Writing<'_> {
             By::Policy(entry, told) => {
                 self.say(["--policy", entry.name, "-a", told.planner.algorithm.name]);
                 self.told(told, entry.parameters, &stage.settings);
-                let lots = told.planner.algorithm.heeds().contains(&Heed::Seed);
+                let lots = told.planner.algorithm.capabilities().contains(&Capability::Seed);
                 self.seed(told.seed, lots || entry.draws_lots());
             }
             By::Planner(_) => {}

@@ -2,7 +2,7 @@
 
 use crate::categories::Categories;
 use crate::chart::{Arrow, Bar, Chart, Look, Mark, MarkKind, Replanning};
-use crate::planned::{groups, runs};
+use crate::from_schedule::{groups, runs};
 use slackline_model::problem::Problem;
 use slackline_model::trace::{End, Happening, Span, Trace, Work};
 use slackline_model::units::{fmt_bytes, fmt_seconds};

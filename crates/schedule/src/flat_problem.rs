@@ -42,7 +42,7 @@ impl Links {
 
 /// See the module's head.
 #[derive(Clone, Debug)]
-pub(crate) struct Compact {
+pub(crate) struct FlatProblem {
     /// The unfinished tasks in topological order.
     pub(crate) tasks: Vec<TaskId>,
     /// Usable processors, by bank.
@@ -104,15 +104,15 @@ pub(crate) fn check_widths(
     }
 }
 
-impl Compact {
+impl FlatProblem {
     /// The unfinished part of a problem, with transfers as plans count them.
-    pub(crate) fn new(problem: &Problem<'_>) -> Result<Compact, PlanError> {
-        Compact::over(problem, FlatNetwork::planned(problem))
+    pub(crate) fn new(problem: &Problem<'_>) -> Result<FlatProblem, PlanError> {
+        FlatProblem::over(problem, FlatNetwork::planned(problem))
     }
 
     /// The arrays with the least time that any transfer takes in a run, as bounds need it.
-    pub(crate) fn relaxed(problem: &Problem<'_>) -> Result<Compact, PlanError> {
-        Compact::over(problem, FlatNetwork::relaxed(problem))
+    pub(crate) fn relaxed(problem: &Problem<'_>) -> Result<FlatProblem, PlanError> {
+        FlatProblem::over(problem, FlatNetwork::relaxed(problem))
     }
 
     /// Whether transfers may take less in a run than in a plan.
@@ -121,7 +121,7 @@ impl Compact {
         !FlatNetwork::planned(problem).equals(&FlatNetwork::relaxed(problem), several)
     }
 
-    fn over(problem: &Problem<'_>, network: FlatNetwork) -> Result<Compact, PlanError> {
+    fn over(problem: &Problem<'_>, network: FlatNetwork) -> Result<FlatProblem, PlanError> {
         let workflow = problem.workflow();
         let state = problem.state();
         let tasks: Vec<TaskId> = workflow
@@ -139,7 +139,7 @@ impl Compact {
             && network_is_free(problem)
             && !problem.has_pools();
         let (avail, certain) = availability(problem);
-        let mut compact = Compact {
+        let mut compact = FlatProblem {
             procs: Vec::new(),
             bank_start: vec![0],
             bank_class: Vec::new(),

@@ -40,10 +40,10 @@ const LIKE_MONTAGE: &str = "like montage";
 const LIKE_EPIGENOMICS: &str = "like epigenomics";
 
 /// Parameters of a generator, by name.
-type Settings = &'static [(&'static str, &'static str)];
+type Parameters = &'static [(&'static str, &'static str)];
 
 /// Platforms: name to show, generator with its parameters; without one, bundled.
-pub const PLATFORMS: [(&str, &str, Settings); 8] = [
+pub const PLATFORMS: [(&str, &str, Parameters); 8] = [
     ("grid5000", "grid5000", &[("nodes", "paradent:5,parapide:3,sagittaire:4,gdx:4")]),
     ("multi-cluster", "multi-cluster", &[("clusters", "2")]),
     ("volunteers", "simulacrum", &[("community", "volunteer"), ("nodes", "16")]),
@@ -55,10 +55,10 @@ pub const PLATFORMS: [(&str, &str, Settings); 8] = [
 ];
 
 /// One layer of a scenario: a generator and its parameters; those in makespans end in `m`.
-type Layer = (&'static str, Settings);
+type Layer = (&'static str, Parameters);
 
 /// A kind of scenario.
-pub struct World {
+pub struct Conditions {
     /// Name to show.
     pub name: &'static str,
     layers: &'static [Layer],
@@ -66,12 +66,12 @@ pub struct World {
     delay: f64,
 }
 
-impl World {
-    const fn of(name: &'static str, layers: &'static [Layer]) -> World {
-        World { name, layers, delay: 0.0 }
+impl Conditions {
+    const fn of(name: &'static str, layers: &'static [Layer]) -> Conditions {
+        Conditions { name, layers, delay: 0.0 }
     }
 
-    const fn seen_after(mut self, delay: f64) -> World {
+    const fn seen_after(mut self, delay: f64) -> Conditions {
         self.delay = delay;
         self
     }
@@ -88,32 +88,32 @@ impl World {
 }
 
 /// Kinds of scenarios.
-pub static WORLDS: [World; 20] = [
-    World::of("still", &[]),
-    World::of("30 %, rare", &[("sce", &[("variability", "30"), ("gap", "3")])]),
-    World::of("30 %, frequent", &[("sce", &[("variability", "30"), ("gap", "0.1")])]),
-    World::of("60 %, rare", &[("sce", &[("variability", "60"), ("gap", "3")])]),
-    World::of("60 %, frequent", &[("sce", &[("variability", "60"), ("gap", "0.1")])]),
-    World::of("90 %, rare", &[("sce", &[("variability", "90"), ("gap", "3")])]),
-    World::of("90 %, frequent", &[("sce", &[("variability", "90"), ("gap", "0.1")])]),
-    World::of("half load, short", &[("load", &[("jobs", "0.5"), ("length", "0.25m")])]),
-    World::of("half load, long", &[("load", &[("jobs", "0.5"), ("length", "2m")])]),
-    World::of("double load, short", &[("load", &[("jobs", "2"), ("length", "0.25m")])]),
-    World::of("double load, long", &[("load", &[("jobs", "2"), ("length", "2m")])]),
-    World::of("failure", &[("failure", &[("at", "0.5m")])]),
-    World::of("failure, return", &[("failure", &[("at", "0.5m"), ("lasts", "0.33m")])]),
-    World::of("failures", &[("failures", &[("mtbf", "8m"), ("repair", "0.25m")])]),
-    World::of("errors, uniform", &[("errors", &[("law", "uniform"), ("error", "0.5")])]),
-    World::of("errors, log-normal", &[("errors", &[("law", "log-normal"), ("error", "0.4")])]),
-    World::of(
+pub static CONDITIONS: [Conditions; 20] = [
+    Conditions::of("still", &[]),
+    Conditions::of("30 %, rare", &[("sce", &[("variability", "30"), ("gap", "3")])]),
+    Conditions::of("30 %, frequent", &[("sce", &[("variability", "30"), ("gap", "0.1")])]),
+    Conditions::of("60 %, rare", &[("sce", &[("variability", "60"), ("gap", "3")])]),
+    Conditions::of("60 %, frequent", &[("sce", &[("variability", "60"), ("gap", "0.1")])]),
+    Conditions::of("90 %, rare", &[("sce", &[("variability", "90"), ("gap", "3")])]),
+    Conditions::of("90 %, frequent", &[("sce", &[("variability", "90"), ("gap", "0.1")])]),
+    Conditions::of("half load, short", &[("load", &[("jobs", "0.5"), ("length", "0.25m")])]),
+    Conditions::of("half load, long", &[("load", &[("jobs", "0.5"), ("length", "2m")])]),
+    Conditions::of("double load, short", &[("load", &[("jobs", "2"), ("length", "0.25m")])]),
+    Conditions::of("double load, long", &[("load", &[("jobs", "2"), ("length", "2m")])]),
+    Conditions::of("failure", &[("failure", &[("at", "0.5m")])]),
+    Conditions::of("failure, return", &[("failure", &[("at", "0.5m"), ("lasts", "0.33m")])]),
+    Conditions::of("failures", &[("failures", &[("mtbf", "8m"), ("repair", "0.25m")])]),
+    Conditions::of("errors, uniform", &[("errors", &[("law", "uniform"), ("error", "0.5")])]),
+    Conditions::of("errors, log-normal", &[("errors", &[("law", "log-normal"), ("error", "0.4")])]),
+    Conditions::of(
         "errors, by kind",
         &[("errors", &[("law", "uniform"), ("error", "0.5"), ("per", "kind")])],
     ),
-    World::of("60 %, rare, seen late", &[("sce", &[("variability", "60"), ("gap", "3")])])
+    Conditions::of("60 %, rare, seen late", &[("sce", &[("variability", "60"), ("gap", "3")])])
         .seen_after(0.1),
-    World::of("half load, long, seen late", &[("load", &[("jobs", "0.5"), ("length", "2m")])])
+    Conditions::of("half load, long, seen late", &[("load", &[("jobs", "0.5"), ("length", "2m")])])
         .seen_after(0.1),
-    World::of(
+    Conditions::of(
         "all together",
         &[
             ("load", &[("jobs", "0.5"), ("length", "2m")]),
@@ -126,42 +126,42 @@ pub static WORLDS: [World; 20] = [
 
 /// A kind of workflow on a platform under a kind of scenario, by their positions in the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct RealisticCase {
     /// Of [`WORKFLOWS`].
     pub workflow: usize,
     /// Of [`PLATFORMS`].
     pub platform: usize,
-    /// Of [`WORLDS`].
-    pub world: usize,
+    /// Of [`CONDITIONS`].
+    pub conditions: usize,
 }
 
-impl Shape {
+impl RealisticCase {
     /// All there are.
-    pub fn all() -> Vec<Shape> {
-        let pairs = |world| {
+    pub fn all() -> Vec<RealisticCase> {
+        let pairs = |conditions| {
             let all =
                 (0..WORKFLOWS.len()).flat_map(move |w| (0..PLATFORMS.len()).map(move |p| (w, p)));
-            all.map(move |(workflow, platform)| Shape { workflow, platform, world })
+            all.map(move |(workflow, platform)| RealisticCase { workflow, platform, conditions })
         };
-        (0..WORLDS.len()).flat_map(pairs).collect()
+        (0..CONDITIONS.len()).flat_map(pairs).collect()
     }
 
     /// Every workflow under every kind of scenario once, every platform equally often with each of them.
-    pub fn some() -> Vec<Shape> {
+    pub fn some() -> Vec<RealisticCase> {
         let count = PLATFORMS.len();
-        let turn = |s: &Shape| s.platform == (s.workflow + 3 * s.world) % count;
-        Shape::all().into_iter().filter(turn).collect()
+        let turn = |s: &RealisticCase| s.platform == (s.workflow + 3 * s.conditions) % count;
+        RealisticCase::all().into_iter().filter(turn).collect()
     }
 
     /// Its kind of scenario.
-    pub fn world(&self) -> &'static World {
-        &WORLDS[self.world]
+    pub fn conditions(&self) -> &'static Conditions {
+        &CONDITIONS[self.conditions]
     }
 
     /// Name to show.
     pub fn name(&self) -> String {
         let (workflow, platform) = (WORKFLOWS[self.workflow].0, PLATFORMS[self.platform].0);
-        format!("{workflow}; {platform}; {}", self.world().name)
+        format!("{workflow}; {platform}; {}", self.conditions().name)
     }
 
     /// One replication of this shape, and the same without changes. Inputs are everywhere for even seeds, on
@@ -177,13 +177,13 @@ impl Shape {
         let outcome = still.run(&mut StaticPlan::new(&HEFT, Transfers::Push));
         let makespan = outcome.map_err(StudyError::of)?.makespan;
         let mut stage = still.clone();
-        for (generator, given) in self.world().layers {
+        for (generator, given) in self.conditions().layers {
             let above = scenario((generator, given), &platform, seed, makespan)?;
             stage.scenario = onto(stage.scenario, above);
         }
         let known = stage.scenario.known(&stage.workflow, &platform, Knowledge::Estimates);
         stage.known = known.map_err(StudyError::of)?;
-        stage.settings.monitoring_delay = self.world().delay * makespan;
+        stage.settings.monitoring_delay = self.conditions().delay * makespan;
         Ok(Stages { still, stage })
     }
 }
@@ -294,22 +294,22 @@ mod tests {
 
     #[test]
     fn every_shape_can_be_made() {
-        let shapes = Shape::all();
+        let shapes = RealisticCase::all();
         assert_eq!(shapes.len(), 16 * 8 * 20);
         // Every workflow, platform and kind of scenario at least once.
-        let once = |s: &&Shape| {
-            s.world % 16 == s.workflow && s.platform == (s.workflow + s.world / 16) % 8
+        let once = |s: &&RealisticCase| {
+            s.conditions % 16 == s.workflow && s.platform == (s.workflow + s.conditions / 16) % 8
         };
         for shape in shapes.iter().filter(once) {
             let made = shape.stages(1).unwrap();
             assert_eq!(
                 made.stage.scenario.is_still(),
-                shape.world().is_still(),
+                shape.conditions().is_still(),
                 "{}",
                 shape.name()
             );
         }
-        let some = Shape::some();
+        let some = RealisticCase::some();
         assert_eq!(some.len(), 16 * 20);
         for platform in 0..8 {
             assert_eq!(some.iter().filter(|s| s.platform == platform).count(), 40);

@@ -7,7 +7,7 @@ use crate::{best, exact, list, meta, qos, sweep};
 
 /// A member of a [`Request`](crate::Request) that only some methods use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heed {
+pub enum Capability {
     /// The seed: randomised methods.
     Seed,
     /// The limit on iterations: they search.
@@ -18,29 +18,30 @@ pub enum Heed {
     Threads,
 }
 
-impl Heed {
+impl Capability {
     /// All of them.
-    pub const ALL: [Heed; 4] = [Heed::Seed, Heed::Iterations, Heed::TimeLimit, Heed::Threads];
+    pub const ALL: [Capability; 4] =
+        [Capability::Seed, Capability::Iterations, Capability::TimeLimit, Capability::Threads];
 
     /// Name to show.
     pub fn name(self) -> &'static str {
         match self {
-            Heed::Seed => "seed",
-            Heed::Iterations => "iterations",
-            Heed::TimeLimit => "time limit",
-            Heed::Threads => "threads",
+            Capability::Seed => "seed",
+            Capability::Iterations => "iterations",
+            Capability::TimeLimit => "time limit",
+            Capability::Threads => "threads",
         }
     }
 }
 
-const LOTS: &[Heed] = &[Heed::Seed];
-const SEARCH: &[Heed] = &[Heed::Seed, Heed::Iterations, Heed::TimeLimit];
+const LOTS: &[Capability] = &[Capability::Seed];
+const SEARCH: &[Capability] = &[Capability::Seed, Capability::Iterations, Capability::TimeLimit];
 
 /// Capabilities by method; methods that are not listed have none. A test compares the table with their
 /// behaviour.
-const TABLE: &[(&str, &[Heed])] = &[
-    (best::BEST.name, &Heed::ALL),
-    (exact::EXACT.name, &Heed::ALL),
+const TABLE: &[(&str, &[Capability])] = &[
+    (best::BEST.name, &Capability::ALL),
+    (exact::EXACT.name, &Capability::ALL),
     (meta::aco::ACO.name, SEARCH),
     (meta::sa::SA.name, SEARCH),
     (meta::tabu::TABU.name, SEARCH),
@@ -57,7 +58,7 @@ const TABLE: &[(&str, &[Heed])] = &[
 
 impl Algorithm {
     /// The members of a request that it uses, other than limits and parameters.
-    pub fn heeds(&self) -> &'static [Heed] {
+    pub fn capabilities(&self) -> &'static [Capability] {
         let alias = ALIASES.iter().find(|alias| alias.algorithm.name == self.name);
         let method = alias.map_or(self.name, |alias| alias.of);
         let found = TABLE.iter().find(|(name, _)| *name == method);

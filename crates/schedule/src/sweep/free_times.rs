@@ -80,7 +80,7 @@ struct Seat {
 
 /// The processors of all clusters; see the module's head.
 #[derive(Clone, Debug)]
-pub(super) struct Columns {
+pub(super) struct FreeTimes {
     free: Vec<f64>,
     /// None for those of no cluster.
     seats: Vec<Option<Seat>>,
@@ -88,9 +88,9 @@ pub(super) struct Columns {
     groups: Vec<Vec<Alike>>,
 }
 
-impl Columns {
+impl FreeTimes {
     /// All free from now on.
-    pub(super) fn new(ground: &Ground<'_>) -> Columns {
+    pub(super) fn new(ground: &Ground<'_>) -> FreeTimes {
         let mut seats = vec![None; ground.procs()];
         let mut groups = Vec::with_capacity(ground.clusters.len());
         for (index, cluster) in ground.clusters.iter().enumerate() {
@@ -111,7 +111,7 @@ impl Columns {
             let alike = |(kind, procs)| Alike::new(kind, procs, ground.now);
             groups.push(kinds.into_iter().map(alike).collect());
         }
-        Columns { free: vec![ground.now; seats.len()], seats, groups }
+        FreeTimes { free: vec![ground.now; seats.len()], seats, groups }
     }
 
     /// From when on a processor is free.

@@ -4,7 +4,7 @@
 
 use super::super::{Cell, Claim, Options, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use crate::cell::{self, Recipe, deciding, policy};
-use crate::shapes::{PLATFORMS, Shape, Stages, WORKFLOWS, WORLDS, World};
+use crate::realistic_cases::{CONDITIONS, Conditions, PLATFORMS, RealisticCase, Stages, WORKFLOWS};
 use crate::study::Contender;
 use slackline_analysis::statistics::Estimate;
 use slackline_engine::{Ending, Logged, Recording, Stage};
@@ -43,15 +43,15 @@ fn more(options: &Options) -> usize {
     if options.size == Size::Quick { 4 } else { 24 }
 }
 
-pub(super) fn shapes(options: &Options) -> Vec<Shape> {
+pub(super) fn shapes(options: &Options) -> Vec<RealisticCase> {
     match options.size {
         // Every fourth kind of scenario once, on five platforms.
-        Size::Quick => Shape::some()
+        Size::Quick => RealisticCase::some()
             .into_iter()
-            .filter(|s| s.world % 4 == 0 && s.workflow == s.world / 4 * 3)
+            .filter(|s| s.conditions % 4 == 0 && s.workflow == s.conditions / 4 * 3)
             .collect(),
-        Size::Standard => Shape::some(),
-        Size::Full => Shape::all(),
+        Size::Standard => RealisticCase::some(),
+        Size::Full => RealisticCase::all(),
     }
 }
 
@@ -88,7 +88,7 @@ impl Case {
 
 /// Everything that was measured.
 struct Measured {
-    shapes: Vec<Shape>,
+    shapes: Vec<RealisticCase>,
     cases: Vec<Case>,
     /// The window that suits each of the others best, by the first seed of each cell.
     windows: Vec<usize>,
@@ -108,7 +108,7 @@ enum Who {
 }
 
 impl Who {
-    fn cell(self, shape: Shape, stages: &Stages) -> Result<cell::Cell, StudyError> {
+    fn cell(self, shape: RealisticCase, stages: &Stages) -> Result<cell::Cell, StudyError> {
         let decided = |entry, transfers| decided(stages.stage.clone(), entry, transfers);
         Ok(match self {
             Who::Ours => decided(policy("slackline")?, Transfers::Push),
@@ -122,7 +122,7 @@ impl Who {
     }
 
     /// The recipe of one replication.
-    fn recipe(self, shape: Shape, seed: u64) -> Result<Recipe, StudyError> {
+    fn recipe(self, shape: RealisticCase, seed: u64) -> Result<Recipe, StudyError> {
         let who = match self {
             Who::Ours => "slackline".to_string(),
             Who::Plain => "static, default".to_string(),
@@ -140,8 +140,8 @@ pub(super) fn decided(stage: Stage, entry: &'static Entry, transfers: Transfers)
 }
 
 /// The policy of that name, or its relative that survives what happens there.
-fn other(name: &str, shape: Shape) -> Result<&'static Entry, StudyError> {
-    Ok(Contender::named(name)?.surviving(shape.world().has_failures()))
+fn other(name: &str, shape: RealisticCase) -> Result<&'static Entry, StudyError> {
+    Ok(Contender::named(name)?.surviving(shape.conditions().has_failures()))
 }
 
 /// Every run; further seeds count with the best window alone, a second run is made where the first was
@@ -181,7 +181,7 @@ fn frozen(still: &Stage) -> Result<(Schedule, Transfers), StudyError> {
 }
 
 fn case(
-    (cell, shape): (usize, Shape),
+    (cell, shape): (usize, RealisticCase),
     seed: u64,
     windows: Option<&[usize]>,
 ) -> Result<Case, StudyError> {
@@ -192,7 +192,7 @@ fn case(
     let run = |(other, name): (usize, &&'static str)| -> Result<Vec<f64>, StudyError> {
         match windows {
             // In scenarios without changes all windows of `static` count.
-            Some(windows) if other > 0 || !shape.world().is_still() => {
+            Some(windows) if other > 0 || !shape.conditions().is_still() => {
                 Ok(vec![end(Who::Other(name, WINDOWS[windows[other]].1))?])
             }
             _ => WINDOWS.iter().map(|(_, window)| end(Who::Other(name, *window))).collect(),
@@ -213,7 +213,7 @@ fn case(
 
 fn measure(options: &Options, watch: &Watch<'_>) -> Result<Measured, StudyError> {
     let shapes = shapes(options);
-    let numbered: Vec<(usize, Shape)> = shapes.iter().copied().enumerate().collect();
+    let numbered: Vec<(usize, RealisticCase)> = shapes.iter().copied().enumerate().collect();
     let mut cases = watch.over("real shapes", &numbered, |&cell| case(cell, options.seed, None))?;
     let windows: Vec<usize> = (0..OTHERS.len())
         .map(|other| {
@@ -225,7 +225,7 @@ fn measure(options: &Options, watch: &Watch<'_>) -> Result<Measured, StudyError>
         })
         .collect();
     let further = 1..seeds(options) as u64;
-    let rest: Vec<((usize, Shape), u64)> = numbered
+    let rest: Vec<((usize, RealisticCase), u64)> = numbered
         .iter()
         .flat_map(|&cell| further.clone().map(move |s| (cell, options.seed + s)))
         .collect();
@@ -264,13 +264,13 @@ impl Measured {
     }
 
     /// The kinds of scenarios that were run.
-    fn worlds(&self) -> impl Iterator<Item = (usize, &'static World)> + '_ {
-        let ran = |world: usize| self.shapes.iter().any(|s| s.world == world);
-        WORLDS.iter().enumerate().filter(move |(world, _)| ran(*world))
+    fn worlds(&self) -> impl Iterator<Item = (usize, &'static Conditions)> + '_ {
+        let ran = |conditions: usize| self.shapes.iter().any(|s| s.conditions == conditions);
+        CONDITIONS.iter().enumerate().filter(move |(conditions, _)| ran(*conditions))
     }
 
-    fn in_world(&self, world: usize) -> impl Fn(&Case) -> bool + '_ {
-        move |c: &Case| self.shapes[c.cell].world == world
+    fn in_world(&self, conditions: usize) -> impl Fn(&Case) -> bool + '_ {
+        move |c: &Case| self.shapes[c.cell].conditions == conditions
     }
 
     /// Cells by falling ratio to `static`.
@@ -352,8 +352,8 @@ fn claims(measured: &Measured) -> Vec<Claim> {
     let worst = measured.worst_cells();
     let cells = worst.iter().filter(|c| above(c)).count() as f64;
     safe.check("cells above 1.02", "", exact(cells, Unit::Number(0)), Rule::AtMost(0.0));
-    for (world, kind) in measured.worlds() {
-        let share = behind(&measured.over_static(measured.in_world(world)));
+    for (conditions, kind) in measured.worlds() {
+        let share = behind(&measured.over_static(measured.in_world(conditions)));
         safe.check(kind.name, "", exact(share, percent), Rule::AtMost(0.03));
     }
     let mut best = Claim::new(
@@ -371,7 +371,7 @@ fn claims(measured: &Measured) -> Vec<Claim> {
         "still, real shapes",
         "While nothing happens: never above `static` with any window by more than 0.5 %, and no moves",
     );
-    let of_still = |c: &Case| measured.shapes[c.cell].world().is_still();
+    let of_still = |c: &Case| measured.shapes[c.cell].conditions().is_still();
     let any_window = |c: &Case| c.others[0].iter().copied().fold(c.plain, f64::min);
     let most = measured.over(of_still, any_window).into_iter().fold(0.0, f64::max);
     still.check("the worst run", "", exact(most, number), Rule::AtMost(1.005));
@@ -382,8 +382,8 @@ fn claims(measured: &Measured) -> Vec<Claim> {
         "Against its own placement of the still world, frozen: below 1 in every kind of world that \
          changes, and more than 2 % worse in at most 10 % of the runs",
     );
-    for (world, kind) in measured.worlds().filter(|(_, w)| !w.is_still()) {
-        let ratios = measured.over(measured.in_world(world), |c| c.frozen);
+    for (conditions, kind) in measured.worlds().filter(|(_, w)| !w.is_still()) {
+        let ratios = measured.over(measured.in_world(conditions), |c| c.frozen);
         adds.check(kind.name, "", exact(geometric(&ratios), number), Rule::AtMost(1.0));
     }
     let changing = measured.over(|c| !of_still(c), |c| c.frozen);
@@ -411,8 +411,8 @@ const COLUMNS: [&str; 7] =
 
 fn by_world(measured: &Measured) -> Table {
     let mut table = Table::new("Real shapes, by world", &COLUMNS);
-    for (world, kind) in measured.worlds() {
-        table.rows.push(row(kind.name.to_string(), measured, &measured.in_world(world)));
+    for (conditions, kind) in measured.worlds() {
+        table.rows.push(row(kind.name.to_string(), measured, &measured.in_world(conditions)));
     }
     table.rows.push(row("all".to_string(), measured, &|_| true));
     table
@@ -439,8 +439,8 @@ fn by_place(measured: &Measured) -> Table {
 fn reaction(measured: &Measured) -> Table {
     let title = "Real shapes, over its own placement of the still world, frozen";
     let mut table = Table::new(title, &["world", "mean", "> 2 % later"]);
-    for (world, kind) in measured.worlds().filter(|(_, w)| !w.is_still()) {
-        let ratios = measured.over(measured.in_world(world), |c| c.frozen);
+    for (conditions, kind) in measured.worlds().filter(|(_, w)| !w.is_still()) {
+        let ratios = measured.over(measured.in_world(conditions), |c| c.frozen);
         table.rows.push(vec![
             Cell::from(kind.name),
             Cell::exact(geometric(&ratios), Unit::Number(3)),
