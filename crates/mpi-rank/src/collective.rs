@@ -4,7 +4,7 @@ use crate::call::{in_comm, mpi, put, slice};
 use crate::protocol::{Plan, Request, What};
 use crate::reduce;
 use crate::state::{
-    Comm, Fault, Finish, Kind, Outcome, Parts, Pending, State, Status, class, fault, running,
+    Comm, Fault, Finish, Outcome, Parts, Pending, RequestKind, State, Status, class, fault, running,
 };
 use crate::types::Datatype;
 use std::ffi::{c_int, c_void};
@@ -153,7 +153,7 @@ pub unsafe fn perform(
 fn background(number: Option<u32>, finish: Finish, comm: c_int) -> Pending {
     Pending {
         number,
-        kind: Kind::Collective,
+        kind: RequestKind::Collective,
         finish,
         comm,
         status: Status::EMPTY,

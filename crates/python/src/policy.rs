@@ -9,7 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use slackline_core::model::{FileId, HostId, Platform, TaskId, Workflow};
-use slackline_core::react::registry::Made;
+use slackline_core::react::registry::PolicyArguments;
 use slackline_core::react::{
     Decision, Dispatcher, Event, Monitoring, Plan, Policy, ReadyTasks, Situation, TaskState,
     Transfers, frees_or_readies,
@@ -785,7 +785,7 @@ impl Policy for Foreign {
 
 /// Makes policies: of a class one for each run, else the object itself.
 fn maker(object: Py<PyAny>) -> Arc<Make> {
-    Arc::new(move |_: &Made<'_>| {
+    Arc::new(move |_: &PolicyArguments<'_>| {
         let made = Python::attach(|py| {
             let object = object.bind(py);
             match object.is_instance_of::<pyo3::types::PyType>() {

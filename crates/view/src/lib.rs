@@ -46,5 +46,5 @@ pub mod series;
 mod svg;
 mod text;
 
-pub use chart::{Arrow, Bar, Category, Chart, Course, Group, Look, Mark, MarkKind, Replanning};
+pub use chart::{Arrow, Bar, Category, Chart, Group, Look, Mark, MarkKind, Replanning, StepSeries};
 pub use png::png;

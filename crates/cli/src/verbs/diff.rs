@@ -62,7 +62,7 @@ struct Row {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct DifferenceDocument<'a> {
     schema: &'static str,
     before: &'a str,
     after: &'a str,
@@ -108,7 +108,7 @@ impl Diff {
             crate::picture::write(&output.files, path, &svg)?;
         }
         let host = |p: &Placement| problem.host_of(p.proc());
-        let document = Document {
+        let document = DifferenceDocument {
             schema: schema::names::DIFFERENCE,
             before: &before.name,
             after: &after.name,
@@ -280,7 +280,7 @@ fn causes(problem: &Problem<'_>, pairs: &[Pair], kinds: &[Row], hosts: &[Row]) -
     causes
 }
 
-fn tell(d: &Document<'_>, output: &mut Output) -> Result<(), Failure> {
+fn tell(d: &DifferenceDocument<'_>, output: &mut Output) -> Result<(), Failure> {
     let headline = output.bold(&format!("{} against {}", d.after, d.before));
     output.say(&format!("{headline}\n\n"))?;
     let mut table = Table::new(&["<", ">before", ">after", ">difference"]);

@@ -69,7 +69,7 @@ enum Compute {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct MpirunDocument<'a> {
     schema: &'static str,
     makespan: f64,
     ends: &'a [f64],
@@ -139,7 +139,7 @@ impl Mpirun {
         let replayed = &finished.replayed;
         let wall = begin.elapsed().as_secs_f64();
         if self.json {
-            return output.json(&Document {
+            return output.json(&MpirunDocument {
                 schema: "slackline/mpirun/1",
                 makespan: replayed.makespan,
                 ends: &replayed.ends,

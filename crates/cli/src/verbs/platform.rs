@@ -75,7 +75,7 @@ impl Detect {
         let platform = platform_toml::parse(&text)
             .map_err(|e| Failure::work(format!("what was found makes no platform: {e}")))?;
         if self.json {
-            return output.json(&super::show::platform::Document::of(&platform));
+            return output.json(&super::show::platform::PlatformDocument::of(&platform));
         }
         let Some(path) = &self.output else { return output.text(&text) };
         output.files.write(path, |out| out.write_all(text.as_bytes()))?;

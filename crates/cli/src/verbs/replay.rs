@@ -69,7 +69,7 @@ pub(crate) struct Replay {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ReplayDocument<'a> {
     schema: &'static str,
     makespan: f64,
     ends: &'a [f64],
@@ -177,7 +177,7 @@ impl Replay {
             spent.filter(|(_, seconds)| *seconds > 0.0).collect::<BTreeMap<_, _>>()
         };
         let usage = usage();
-        output.json(&Document {
+        output.json(&ReplayDocument {
             schema: schema::names::REPLAY,
             makespan: outcome.makespan,
             ends: &outcome.ends,

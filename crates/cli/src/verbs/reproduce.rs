@@ -68,11 +68,11 @@ pub(crate) struct Reproduce {
 #[derive(Serialize)]
 struct List {
     schema: &'static str,
-    reproductions: Vec<Entry>,
+    reproductions: Vec<StudyEntry>,
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct StudyEntry {
     name: &'static str,
     title: &'static str,
     source: &'static str,
@@ -80,7 +80,7 @@ struct Entry {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ReproductionDocument<'a> {
     schema: &'static str,
     #[serde(flatten)]
     report: &'a Report,
@@ -139,14 +139,14 @@ impl Reproduce {
         }
         if self.json {
             let schema = schema::names::REPRODUCTION;
-            return output.json(&Document { schema, report: &report });
+            return output.json(&ReproductionDocument { schema, report: &report });
         }
         self.tell(&report, output)
     }
 
     fn list(&self, output: &mut Output) -> Result<(), Failure> {
         if self.json {
-            let entry = |p: &Paper| Entry {
+            let entry = |p: &Paper| StudyEntry {
                 name: p.name,
                 title: p.title,
                 source: p.source,

@@ -476,7 +476,11 @@ fn merge_into(
                 Ok(Row {
                     key: found.get(0)?,
                     factors: factors.collect::<rusqlite::Result<_>>()?,
-                    kind: if kind == "plan" { super::Kind::Plan } else { super::Kind::Simulate },
+                    kind: if kind == "plan" {
+                        super::MethodKind::Plan
+                    } else {
+                        super::MethodKind::Simulate
+                    },
                     repetition: found.get::<_, i64>(2)? as u64,
                     method: found.get(3)?,
                     done: status == "done",

@@ -39,7 +39,7 @@ enum By {
 }
 
 /// Result of a run.
-pub struct Ran {
+pub struct CellRun {
     /// Outcome of the run.
     pub outcome: Outcome,
     /// Further facts reported by the policy.
@@ -88,7 +88,7 @@ impl Cell {
     }
 
     /// Lets it run.
-    pub fn run(&self, recording: Recording<'_>) -> Result<Ran, StudyError> {
+    pub fn run(&self, recording: Recording<'_>) -> Result<CellRun, StudyError> {
         let mut policy: Box<dyn Policy> = match &self.by {
             By::Policy(entry, told) => entry.policy(told).map_err(StudyError::of)?,
             By::Schedule(schedule, transfers) => {
@@ -98,7 +98,7 @@ impl Cell {
         };
         let outcome = self.stage.run_as(policy.as_mut(), recording, None);
         let outcome = outcome.map_err(StudyError::of)?;
-        Ok(Ran { outcome, told: policy.report() })
+        Ok(CellRun { outcome, told: policy.report() })
     }
 
     /// Runs the case; fails if the run does not finish.

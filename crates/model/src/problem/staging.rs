@@ -230,8 +230,8 @@ impl Kinds {
 #[derive(Clone, Debug, Default)]
 struct Look {
     /// A course for each kind, and one for each host that will have some of the inputs.
-    kinds: Vec<Course>,
-    own: Vec<Course>,
+    kinds: Vec<InputSequence>,
+    own: Vec<InputSequence>,
     /// Per host: whether it has a course of its own.
     has_own: Vec<bool>,
     /// Per place, for the input at hand: when it arrives there, not a number where it was not sent.
@@ -242,7 +242,7 @@ struct Look {
 
 /// Arrivals at one host of the inputs looked up, one after the other.
 #[derive(Clone, Copy, Debug)]
-struct Course {
+struct InputSequence {
     host: HostId,
     place: HostId,
     kind: u32,
@@ -252,7 +252,7 @@ struct Course {
     behind: f64,
 }
 
-impl Course {
+impl InputSequence {
     /// The next input comes over its way.
     #[inline]
     fn follow(&mut self, leg: &Leg) {
@@ -367,7 +367,7 @@ impl<'a, 'p> Staging<'a, 'p> {
         let platform = self.problem.platform();
         let course = |host: HostId, kind: u32| {
             let place = platform.place_of(host);
-            Course { host, place, kind, latest: 0.0, behind: 0.0 }
+            InputSequence { host, place, kind, latest: 0.0, behind: 0.0 }
         };
         look.kinds.clear();
         look.kinds.extend(self.kinds.first.iter().zip(0..).map(|(&host, kind)| course(host, kind)));
@@ -424,7 +424,7 @@ impl<'a, 'p> Staging<'a, 'p> {
 
     /// The next input comes from where it is quickest.
     fn advance_from_several(&self, file: FileId, look: &mut Look) {
-        let follow = |course: &mut Course| {
+        let follow = |course: &mut InputSequence| {
             let planned = self.plan(file, course.host, course.behind);
             if planned.link.is_some() {
                 course.behind = planned.free;

@@ -7,7 +7,7 @@
 //! update 0.1 with `1 / makespan` along the best plan so far. 20 ants; 100 iterations (colonies),
 //! fewer after 20 without improvement. O(e p) per ant. Ties: lower processor.
 
-use super::Ground;
+use super::MetaContext;
 use crate::best::walk::Draft;
 use crate::flat_problem::{FlatProblem, take_cores};
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
@@ -36,7 +36,7 @@ const LOCAL: f64 = 0.1;
 const GLOBAL: f64 = 0.1;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(ACO.name, problem, request)? {
+    let ground = match MetaContext::new(ACO.name, problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

@@ -14,7 +14,7 @@ use slackline_model::{Payload, Problem, Schedule};
 const EFFORT: f64 = 1e8;
 
 /// The problem on flat arrays, a first plan, random numbers and limits.
-pub(crate) struct Ground<'s> {
+pub(crate) struct MetaContext<'s> {
     pub(crate) compact: FlatProblem,
     /// Upward rank of the tasks.
     pub(crate) rank: Vec<f64>,
@@ -26,13 +26,13 @@ pub(crate) struct Ground<'s> {
     pub(crate) budget: Budget,
 }
 
-impl<'s> Ground<'s> {
+impl<'s> MetaContext<'s> {
     /// Prepares a run of a method; none when nothing is left to plan.
     pub(crate) fn new(
         algorithm: &'static str,
         problem: &Problem<'_>,
         request: &'s Request,
-    ) -> Result<Result<Ground<'s>, Schedule>, PlanError> {
+    ) -> Result<Result<MetaContext<'s>, Schedule>, PlanError> {
         check_widths(problem, algorithm)?;
         let budget = Budget::start(request);
         let unsupported = PlanError::Unsupported { algorithm: "heft", why: "no planner".into() };
@@ -46,7 +46,7 @@ impl<'s> Ground<'s> {
         let Some((order, choice)) = compact.read(&heft) else { return Ok(Err(heft)) };
         let zeros = vec![0.0; compact.len() * compact.banks()];
         let first = Draft { order, choice };
-        Ok(Ok(Ground { compact, rank, first, heft, zeros, request, budget }))
+        Ok(Ok(MetaContext { compact, rank, first, heft, zeros, request, budget }))
     }
 
     /// The random numbers of a method.

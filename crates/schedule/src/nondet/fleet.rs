@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Machines that are the same: a class of the platform.
 #[derive(Clone, Debug)]
-pub struct Kind {
+pub struct MachineKind {
     /// Name of the class.
     pub name: Arc<str>,
     /// The machines.
@@ -26,7 +26,7 @@ pub struct Kind {
     class: usize,
 }
 
-impl Kind {
+impl MachineKind {
     /// Number of machines.
     pub fn count(&self) -> u32 {
         self.hosts.len() as u32
@@ -37,7 +37,7 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub struct Kinds<'p> {
     problem: &'p Problem<'p>,
-    kinds: Vec<Kind>,
+    kinds: Vec<MachineKind>,
 }
 
 impl<'p> Kinds<'p> {
@@ -48,7 +48,7 @@ impl<'p> Kinds<'p> {
         let any = platform.has_leasable();
         let leased = platform.classes().iter().filter(|class| class.leasable || !any);
         let first = |host: HostId| ProcId(problem.procs_of(host).start);
-        let kind = |class: &slackline_model::platform::Class| Kind {
+        let kind = |class: &slackline_model::platform::Class| MachineKind {
             name: class.name.clone(),
             hosts: class.hosts.clone(),
             price: class.price,
@@ -60,7 +60,7 @@ impl<'p> Kinds<'p> {
     }
 
     /// The kinds, in the order of the platform.
-    pub fn all(&self) -> &[Kind] {
+    pub fn all(&self) -> &[MachineKind] {
         &self.kinds
     }
 
@@ -205,7 +205,7 @@ struct Extra {
 impl Fleet {
     /// A fleet without leases.
     pub fn fresh(kinds: &Kinds<'_>) -> Fleet {
-        let machines = |kind: &Kind| vec![Machine::default(); kind.hosts.len()];
+        let machines = |kind: &MachineKind| vec![Machine::default(); kind.hosts.len()];
         Fleet { machines: kinds.all().iter().map(machines).collect() }
     }
 
@@ -292,7 +292,7 @@ impl Fleet {
     }
 
     /// The machines that may be used, at most so many.
-    fn pool(&self, machine: &Kind, kind: usize, most: u32, now: f64) -> Vec<u32> {
+    fn pool(&self, machine: &MachineKind, kind: usize, most: u32, now: f64) -> Vec<u32> {
         let mut left: Vec<u32> = (0..machine.count()).collect();
         if most >= machine.count() {
             return left;
@@ -319,7 +319,14 @@ impl Fleet {
     }
 
     /// The cheaper of going on with a lease and beginning a new one.
-    fn extra(&self, machine: &Kind, at: (usize, u32), now: f64, start: f64, seconds: f64) -> Extra {
+    fn extra(
+        &self,
+        machine: &MachineKind,
+        at: (usize, u32),
+        now: f64,
+        start: f64,
+        seconds: f64,
+    ) -> Extra {
         let billing = &machine.billing;
         let anew = machine.price * billing.billed_seconds(seconds);
         let one = &self.machines[at.0][at.1 as usize];
@@ -340,7 +347,7 @@ impl Fleet {
     #[allow(clippy::too_many_arguments)] // a task, a place and three dates
     fn put(
         &mut self,
-        machine: &Kind,
+        machine: &MachineKind,
         kind: usize,
         pool: &[u32],
         width: u32,

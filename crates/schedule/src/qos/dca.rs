@@ -9,7 +9,7 @@
 //! With less money than the cheapest plan costs it gives the cheapest plan.
 
 use super::pareto::{self, Point};
-use super::{Course, beam, cheapest};
+use super::{QosContext, beam, cheapest};
 use crate::list::Partial;
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::{Limits, affordable};
@@ -32,7 +32,7 @@ const CELLS: usize = 100;
 const PER_CELL: usize = 10;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     if course.too_poor() {
         return cheapest::plan(problem);
     }

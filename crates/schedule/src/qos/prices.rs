@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// Processors that differ neither in time nor in price: the papers' clusters.
 #[derive(Clone, Copy, Debug)]
-struct Kind {
+struct ProcessorKind {
     /// Cost class of the problem.
     class: usize,
     price: f64,
@@ -23,7 +23,7 @@ struct Kind {
 /// Costs of tasks by kind of machine; kinds are numbered by their first processor.
 pub struct Prices<'a, 'p> {
     problem: &'a Problem<'p>,
-    kinds: Vec<Kind>,
+    kinds: Vec<ProcessorKind>,
     /// Per processor.
     kind_of: Vec<u32>,
     /// No machine is paid as a whole.
@@ -58,7 +58,7 @@ impl<'a, 'p> Prices<'a, 'p> {
     pub fn new(problem: &'a Problem<'p>) -> Self {
         let platform = problem.platform();
         let mut known: HashMap<(ClassId, usize), u32> = HashMap::new();
-        let (mut kinds, mut kind_of) = (Vec::<Kind>::new(), Vec::new());
+        let (mut kinds, mut kind_of) = (Vec::<ProcessorKind>::new(), Vec::new());
         for host in platform.host_ids() {
             let procs = problem.procs_of(host).map(ProcId);
             let usable = procs.clone().filter(|&p| problem.available_from(p).is_finite()).count();
@@ -66,7 +66,7 @@ impl<'a, 'p> Prices<'a, 'p> {
                 let class = problem.class_of(proc);
                 let kind = *known.entry((platform.host(host).class, class)).or_insert_with(|| {
                     let price = problem.price(proc);
-                    kinds.push(Kind { class, price, usable: 0, widest: 0 });
+                    kinds.push(ProcessorKind { class, price, usable: 0, widest: 0 });
                     kinds.len() as u32 - 1
                 });
                 kind_of.push(kind);
@@ -206,7 +206,7 @@ impl<'a, 'p> Prices<'a, 'p> {
         partial: &mut Partial<'_, '_>,
         task: TaskId,
         usage: &Usage,
-        offers: &mut Vec<Offer>,
+        offers: &mut Vec<PricedSlot>,
     ) -> Result<(), PlanError> {
         let width = self.width(task);
         offers.clear();
@@ -216,7 +216,7 @@ impl<'a, 'p> Prices<'a, 'p> {
                 true => seconds * price * width,
                 false => self.offered(usage, task, slot.proc, (slot.start, slot.finish)),
             };
-            offers.push(Offer { slot, cost });
+            offers.push(PricedSlot { slot, cost });
         });
         match offers.is_empty() {
             true => Err(partial.nowhere(task)),

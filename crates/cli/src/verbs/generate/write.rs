@@ -51,14 +51,14 @@ pub(super) enum Thing {
 }
 
 /// What was generated, and the command that makes it again.
-pub(super) struct Made {
+pub(super) struct GeneratedInput {
     pub(super) thing: Thing,
     pub(super) command: String,
     /// The network on which costs hold, for instances.
     pub(super) bandwidth: Option<String>,
 }
 
-impl Made {
+impl GeneratedInput {
     pub(super) fn has_table(&self) -> bool {
         matches!(&self.thing, Thing::Workflow(d) if d.workflow.cost_table().is_some())
     }
@@ -141,14 +141,14 @@ impl Made {
         }
     }
 
-    pub(super) fn entry(&self, file: String, member: &Member) -> Entry {
+    pub(super) fn entry(&self, file: String, member: &Member) -> GeneratedFile {
         let (tasks, edges, hosts) = match &self.thing {
             Thing::Workflow(d) => (Some(d.workflow.len()), Some(d.workflow.edge_count()), None),
             Thing::Platform(p) => (None, None, Some(p.hosts().len())),
             Thing::Scenario(_) => (None, None, None),
         };
         let parameter = |(name, value): (&str, &str)| (name.to_string(), value.into());
-        Entry {
+        GeneratedFile {
             file,
             seed: member.seed.seed,
             member: member.seed.member,
@@ -176,7 +176,7 @@ fn processors(workflow: &Workflow, bandwidth: Option<String>) -> Result<Platform
 
 /// One generated file.
 #[derive(Serialize)]
-pub(super) struct Entry {
+pub(super) struct GeneratedFile {
     pub(super) file: String,
     pub(super) seed: u64,
     pub(super) member: u64,

@@ -179,7 +179,7 @@ impl Show {
                 .with_help("leave out --svg, or name a workflow or a schedule"));
         }
         if self.json {
-            return output.json(&platform::Document::of(&platform));
+            return output.json(&platform::PlatformDocument::of(&platform));
         }
         let text = platform::tell(&platform, output);
         output.text(&text)

@@ -26,10 +26,10 @@ pub(super) struct Facts {
     /// Mean time of a transfer over mean time of a task, and where.
     ccr: f64,
     ccr_on: String,
-    kinds: Vec<Kind>,
+    kinds: Vec<KindFacts>,
 }
 
-struct Kind {
+struct KindFacts {
     name: String,
     count: usize,
     total: f64,
@@ -211,8 +211,12 @@ impl Facts {
     }
 
     /// The document for machines.
-    pub(super) fn document<'a>(&'a self, workflow: &'a Workflow, past: &'a Past) -> Document<'a> {
-        Document {
+    pub(super) fn document<'a>(
+        &'a self,
+        workflow: &'a Workflow,
+        past: &'a Past,
+    ) -> WorkflowDocument<'a> {
+        WorkflowDocument {
             schema: schema::names::WORKFLOW,
             name: workflow.name(),
             tasks: workflow.len(),
@@ -288,8 +292,8 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Kinds in order of first appearance.
-fn kinds(workflow: &Workflow) -> Vec<Kind> {
-    let blank = |kind: usize| Kind {
+fn kinds(workflow: &Workflow) -> Vec<KindFacts> {
+    let blank = |kind: usize| KindFacts {
         name: workflow.kind_name(KindId::new(kind)).to_string(),
         count: 0,
         total: 0.0,
@@ -297,7 +301,7 @@ fn kinds(workflow: &Workflow) -> Vec<Kind> {
         most: 0.0,
         bytes_out: 0.0,
     };
-    let mut kinds: Vec<Kind> = (0..workflow.kinds()).map(blank).collect();
+    let mut kinds: Vec<KindFacts> = (0..workflow.kinds()).map(blank).collect();
     for task in workflow.tasks() {
         let kind = &mut kinds[workflow.kind(task).index()];
         let seconds = seconds(workflow, task);
@@ -363,7 +367,7 @@ fn sparkline(widths: &[u32], columns: usize) -> String {
 
 /// The JSON document of a workflow.
 #[derive(Serialize)]
-pub(super) struct Document<'a> {
+pub(super) struct WorkflowDocument<'a> {
     schema: &'static str,
     name: &'a str,
     tasks: usize,

@@ -10,7 +10,7 @@ mod bars;
 mod courses;
 mod frame;
 
-use crate::chart::{Arrow, Chart, Course};
+use crate::chart::{Arrow, Chart, StepSeries};
 use crate::lanes::{Lanes, Level};
 use crate::svg::{Anchor, Canvas, Heading, MARGIN, Type};
 use areas::areas;
@@ -36,7 +36,7 @@ impl Default for SvgOptions {
 }
 
 /// Number of transfers under way: where their lines are too many to draw, it shows why hosts idle.
-fn under_way(arrows: &[Arrow]) -> Course {
+fn under_way(arrows: &[Arrow]) -> StepSeries {
     let ends = arrows.iter().flat_map(|a| [(a.start, 1.0), (a.finish, -1.0)]);
     let mut ends: Vec<(f64, f64)> = ends.collect();
     ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -49,7 +49,7 @@ fn under_way(arrows: &[Arrow]) -> Course {
             _ => steps.push((date, level)),
         }
     }
-    Course { name: "transfers".to_string(), steps, ..Course::default() }
+    StepSeries { name: "transfers".to_string(), steps, ..StepSeries::default() }
 }
 
 const FOOT: Type = Type { class: "dim", size: 11.0, anchor: Anchor::Start };
