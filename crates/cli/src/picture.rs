@@ -29,9 +29,10 @@ pub(crate) fn check(option: &str, path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("{option} {}: pictures are .svg or .png", path.display());
-    let also = match path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pdf")) {
-        true => "write .svg; a browser or rsvg-convert makes a PDF of it",
-        false => "name the file .svg (sharp at any size, dark where the reader is) or .png",
+    let also = if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pdf")) {
+        "write .svg; a browser or rsvg-convert makes a PDF of it"
+    } else {
+        "name the file .svg (sharp at any size, dark where the reader is) or .png"
     };
     Err(Failure::input(message).with_help(also))
 }

@@ -130,9 +130,10 @@ pub fn read(text: &str, problem: &Problem<'_>) -> Result<Schedule> {
         let path = || format!("schedule[{i}]");
         let task = names.task(&entry.task).map_err(|e| e.under(path))?;
         // If tasks may be wide, documents list all processors, and for narrow tasks also the single one.
-        let listed = match entry.processors.is_empty() {
-            true => entry.processor.as_slice(),
-            false => &entry.processors,
+        let listed = if entry.processors.is_empty() {
+            entry.processor.as_slice()
+        } else {
+            &entry.processors
         };
         let procs = listed.iter().map(|name| names.proc(name)).collect::<Result<Vec<ProcId>>>();
         let procs = procs.map_err(|e| e.under(path))?;

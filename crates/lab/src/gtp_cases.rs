@@ -263,9 +263,10 @@ pub fn contention_example(links: Links) -> Result<Cell, StudyError> {
 
 /// Levels by date; none where there are none.
 fn course(events: Vec<ProfileEvent>) -> Result<Option<Profile>, StudyError> {
-    match events.is_empty() {
-        true => Ok(None),
-        false => Profile::once(events).map(Some).map_err(StudyError::of),
+    if events.is_empty() {
+        Ok(None)
+    } else {
+        Profile::once(events).map(Some).map_err(StudyError::of)
     }
 }
 

@@ -107,9 +107,10 @@ fn rounded(value: f64) -> f64 {
 
 fn between((low, high): (f64, f64), draws: &mut Draws) -> f64 {
     // Small numbers are as likely as large ones, where both are above 0.
-    let value = match low > 0.0 {
-        true => (low.ln() + (high / low).ln() * draws.unit()).exp(),
-        false => draws.uniform(low, high),
+    let value = if low > 0.0 {
+        (low.ln() + (high / low).ln() * draws.unit()).exp()
+    } else {
+        draws.uniform(low, high)
     };
     rounded(value).clamp(low, high)
 }
@@ -179,9 +180,12 @@ impl Instance {
         out.push_str(&rows.collect::<Vec<_>>().join(","));
         out.push_str("],\n  \"bandwidth\": [");
         let rows = (0..processors).map(|p| {
-            let cell = |q: usize| match p == q {
-                true => "null".to_string(),
-                false => self.bandwidths[p.min(q) * processors + p.max(q)].to_string(),
+            let cell = |q: usize| {
+                if p == q {
+                    "null".to_string()
+                } else {
+                    self.bandwidths[p.min(q) * processors + p.max(q)].to_string()
+                }
             };
             format!("\n    [{}]", (0..processors).map(cell).collect::<Vec<_>>().join(", "))
         });

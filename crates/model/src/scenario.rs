@@ -418,9 +418,10 @@ fn not_negative(what: impl Fn() -> String, value: f64) -> Result<(), ScenarioErr
 }
 
 fn dated(what: impl Fn() -> String, value: f64) -> Result<(), ScenarioError> {
-    match value > LATEST {
-        true => Err(bad_number(what(), value, "at most 1e15 s")),
-        false => not_negative(what, value),
+    if value > LATEST {
+        Err(bad_number(what(), value, "at most 1e15 s"))
+    } else {
+        not_negative(what, value)
     }
 }
 

@@ -555,9 +555,10 @@ pub(crate) struct Priority {
 impl Priority {
     #[new]
     fn new(of: Vec<f64>) -> PyResult<Priority> {
-        match of.iter().any(|priority| priority.is_nan()) {
-            true => Err(bad_input("a priority cannot be NaN")),
-            false => Ok(Priority { of }),
+        if of.iter().any(|priority| priority.is_nan()) {
+            Err(bad_input("a priority cannot be NaN"))
+        } else {
+            Ok(Priority { of })
         }
     }
 
@@ -659,10 +660,8 @@ impl Foreign {
             };
             let (dispatches, strict) = (flag("dispatches", false), flag("strict", true));
             let progress = flag("progress", true);
-            let monitoring = match flag("looks", false) {
-                true => Monitoring::OnWakeUp,
-                false => Monitoring::Continuous,
-            };
+            let monitoring =
+                if flag("looks", false) { Monitoring::OnWakeUp } else { Monitoring::Continuous };
             let (ready, frozen) = (ReadyTasks::default(), None);
             Foreign { object, ready, frozen, dispatches, strict, progress, monitoring }
         })
@@ -788,9 +787,10 @@ fn maker(object: Py<PyAny>) -> Arc<Make> {
     Arc::new(move |_: &PolicyArguments<'_>| {
         let made = Python::attach(|py| {
             let object = object.bind(py);
-            match object.is_instance_of::<pyo3::types::PyType>() {
-                true => object.call0(),
-                false => Ok(object.clone()),
+            if object.is_instance_of::<pyo3::types::PyType>() {
+                object.call0()
+            } else {
+                Ok(object.clone())
             }
             .map(Bound::unbind)
         });

@@ -142,9 +142,10 @@ impl Ready {
         decisions: &mut Vec<Decision>,
         place: impl Fn(TaskId, &[bool], Option<&Room>) -> Option<Vec<ProcId>>,
     ) {
-        match now.pools.bind() {
-            true => self.start_in_turn(now, idle, decisions, place),
-            false => self.start_some(now, idle, decisions, usize::MAX, place),
+        if now.pools.bind() {
+            self.start_in_turn(now, idle, decisions, place)
+        } else {
+            self.start_some(now, idle, decisions, usize::MAX, place)
         }
     }
 

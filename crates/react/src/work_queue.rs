@@ -101,9 +101,10 @@ fn collect_results(
     };
     // What lies on a store is not lost with a host.
     let trouble = !now.central && events.iter().any(is_trouble);
-    let done: Vec<TaskId> = match trouble {
-        true => now.workflow.tasks().filter(|&t| now.task(t).is_done()).collect(),
-        false => events.iter().filter_map(ended).collect(),
+    let done: Vec<TaskId> = if trouble {
+        now.workflow.tasks().filter(|&t| now.task(t).is_done()).collect()
+    } else {
+        events.iter().filter_map(ended).collect()
     };
     let mut again = Vec::new();
     for task in done {

@@ -245,15 +245,14 @@ impl FlatProblem {
         self.arrival_row[index] = (self.arrivals.len() / self.banks()) as u32;
         for bank in 0..self.banks() {
             let proc = self.procs[self.cores(bank).start];
-            let latest = match self.network.is_relaxed() {
-                true => self.network.least_arrival(problem, task, problem.host_of(proc)),
-                false => {
-                    let staged = problem.staged_arrival(task, problem.host_of(proc));
-                    let arrivals = fixed.iter().map(|(placement, edge)| {
-                        problem.edge_arrival(*edge, placement.finish, placement.procs(), &[proc])
-                    });
-                    arrivals.fold(staged, f64::max)
-                }
+            let latest = if self.network.is_relaxed() {
+                self.network.least_arrival(problem, task, problem.host_of(proc))
+            } else {
+                let staged = problem.staged_arrival(task, problem.host_of(proc));
+                let arrivals = fixed.iter().map(|(placement, edge)| {
+                    problem.edge_arrival(*edge, placement.finish, placement.procs(), &[proc])
+                });
+                arrivals.fold(staged, f64::max)
             };
             self.arrivals.push(latest);
         }

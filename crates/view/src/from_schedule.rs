@@ -29,10 +29,7 @@ impl Chart {
             label: format!("makespan {}", fmt_seconds(schedule.makespan())),
             kind: MarkKind::End,
         });
-        match problem.platform().is_fifo() {
-            true => chart.with_link_rows(problem, schedule),
-            false => chart,
-        }
+        if problem.platform().is_fifo() { chart.with_link_rows(problem, schedule) } else { chart }
     }
 
     /// Adds a mark at a date before which no schedule can end.

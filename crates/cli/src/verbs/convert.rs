@@ -115,9 +115,8 @@ impl Convert {
     fn traces(&self, packed: bool, output: &mut Output) -> Result<(), Failure> {
         let traces = Traces::open(std::slice::from_ref(&self.input))?;
         let ranks = traces.ranks();
-        output.files.write(&self.output, |out| match packed {
-            true => pack(traces, out),
-            false => unpack(traces, out),
+        output.files.write(&self.output, |out| {
+            if packed { pack(traces, out) } else { unpack(traces, out) }
         })?;
         output.say(&format!("{}: traces of {ranks} ranks written\n", self.output.display()))
     }

@@ -284,9 +284,8 @@ fn tell(d: &DifferenceDocument<'_>, output: &mut Output) -> Result<(), Failure> 
     let headline = output.bold(&format!("{} against {}", d.after, d.before));
     output.say(&format!("{headline}\n\n"))?;
     let mut table = Table::new(&["<", ">before", ">after", ">difference"]);
-    let percent = |[a, b]: [f64; 2]| match a > 0.0 {
-        true => format!("{:+.1} %", (b / a - 1.0) * 100.0),
-        false => String::new(),
+    let percent = |[a, b]: [f64; 2]| {
+        if a > 0.0 { format!("{:+.1} %", (b / a - 1.0) * 100.0) } else { String::new() }
     };
     for (name, values) in [("makespan", d.makespan), ("computing", d.computing)] {
         let [a, b] = values;

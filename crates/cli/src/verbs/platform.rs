@@ -89,9 +89,10 @@ impl Detect {
     }
 
     fn here(&self) -> Found {
-        match self.measure {
-            true => local::detect(None),
-            false => local::detect(Some(self.speed.unwrap_or(REFERENCE_SPEED))),
+        if self.measure {
+            local::detect(None)
+        } else {
+            local::detect(Some(self.speed.unwrap_or(REFERENCE_SPEED)))
         }
     }
 

@@ -252,9 +252,10 @@ impl Reproduce {
                 makespan: written.end.is_finite().then_some(written.end),
             });
         }
-        let end = match written.end.is_finite() {
-            true => format!("makespan {}", fmt_seconds(written.end)),
-            false => "cannot finish".to_string(),
+        let end = if written.end.is_finite() {
+            format!("makespan {}", fmt_seconds(written.end))
+        } else {
+            "cannot finish".to_string()
         };
         let mut text = wrap(&format!("{}: {end}", recipe.name), 0, output.width);
         let _ = write!(text, "\ncd {}\n{}\n", folder.display(), written.line());

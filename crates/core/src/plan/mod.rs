@@ -213,10 +213,8 @@ impl PlanInput {
         let wait = self.request.overheads.wait();
         let lower_bound = lower_bound + wait;
         plans.iter_mut().for_each(|plan| plan.delay(problem, wait, &limits));
-        let scale = match is_limited(&limits) {
-            true => Some(Scale::of(problem, &plans, wait)?),
-            false => None,
-        };
+        let scale =
+            if is_limited(&limits) { Some(Scale::of(problem, &plans, wait)?) } else { None };
         Ok(Plans {
             best: best(&plans, &limits, self.request.limits.aim()),
             problem,
@@ -332,9 +330,10 @@ impl PlanInput {
         if interrupted(&settings) {
             context.warning("interrupted: this is the best plan so far");
         }
-        match plans.is_empty() {
-            true => Err(Failure::work("none of the chosen algorithms can plan this")),
-            false => Ok((plans, bound)),
+        if plans.is_empty() {
+            Err(Failure::work("none of the chosen algorithms can plan this"))
+        } else {
+            Ok((plans, bound))
         }
     }
 

@@ -245,13 +245,12 @@ impl RunInput {
         let end = self.format.extensions().first().copied().unwrap_or("txt");
         let mut header = self.header(&format!("workflow.{end}"))?;
         let workflow = &self.request.input.workflows[0];
-        let text = match files.has_value(workflow) {
-            true => {
-                let mut bytes = Vec::new();
-                self.format.write(&self.document, &mut bytes)?;
-                slackline_io::decode(bytes)?.into()
-            }
-            false => files.read_text(workflow)?,
+        let text = if files.has_value(workflow) {
+            let mut bytes = Vec::new();
+            self.format.write(&self.document, &mut bytes)?;
+            slackline_io::decode(bytes)?.into()
+        } else {
+            files.read_text(workflow)?
         };
         let platform = platform_toml::to_string(&self.platform)?;
         for (name, text) in

@@ -90,9 +90,10 @@ pub(super) fn seconds_since_1970() -> f64 {
 /// Returns the path of a copy that a log names; it has to be a regular file in the folder itself.
 fn copy(root: &Path, name: &str) -> Result<PathBuf, Failure> {
     let path = root.join(name);
-    match Path::new(name).file_name() == Some(OsStr::new(name)) && path.is_file() {
-        true => Ok(path),
-        false => Err(Failure::input(format!("{}: no file {name:?} in it", root.display()))),
+    if Path::new(name).file_name() == Some(OsStr::new(name)) && path.is_file() {
+        Ok(path)
+    } else {
+        Err(Failure::input(format!("{}: no file {name:?} in it", root.display())))
     }
 }
 

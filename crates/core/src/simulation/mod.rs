@@ -287,10 +287,7 @@ impl SimulationSetup {
         }
         let input =
             SimulationInput { policies, setup: self, loaded, scenario, arrivals, undecided: None };
-        match input.loaded.workflow.control().is_some() {
-            true => input.unfolded(context),
-            false => Ok(input),
-        }
+        if input.loaded.workflow.control().is_some() { input.unfolded(context) } else { Ok(input) }
     }
 }
 

@@ -59,9 +59,10 @@ impl TraceDetail {
     fn of(outputs: &Outputs, platform: &Platform, several: bool) -> TraceDetail {
         let billed = platform.is_priced() || platform.has_leasable();
         let by_link = outputs.report && platform.is_fifo();
-        match outputs.work || billed || several || by_link {
-            true => TraceDetail::Work,
-            false => TraceDetail::Figures,
+        if outputs.work || billed || several || by_link {
+            TraceDetail::Work
+        } else {
+            TraceDetail::Figures
         }
     }
 }
@@ -323,10 +324,8 @@ impl<'a> Stage<'a> {
         let wall_seconds = clock.elapsed().as_secs_f64();
         let metrics = Metrics::with_moves(self.problem, &outcome, moves);
         let money = Money::of(self.problem, &outcome);
-        let served = match self.arrivals.is_empty() {
-            true => Vec::new(),
-            false => served(self.problem, &outcome, &[]),
-        };
+        let served =
+            if self.arrivals.is_empty() { Vec::new() } else { served(self.problem, &outcome, &[]) };
         let told = policy.report();
         let (name, set) = (name.to_string(), Given::new());
         let (beside, check) = (None, None);

@@ -336,9 +336,12 @@ impl Draw<'_> {
                 let hosts = platform.hosts().len().to_string();
                 let given: Vec<(String, String)> = given
                     .iter()
-                    .map(|(name, value)| match follows_platform(name, value) {
-                        true => (name.clone(), hosts.clone()),
-                        false => (name.clone(), value.clone()),
+                    .map(|(name, value)| {
+                        if follows_platform(name, value) {
+                            (name.clone(), hosts.clone())
+                        } else {
+                            (name.clone(), value.clone())
+                        }
                     })
                     .collect();
                 let values = generator.settings(&given).map_err(|e| text(&e))?;
@@ -422,9 +425,10 @@ impl Draw<'_> {
         let priced = stage.platform.is_priced() || stage.platform.has_leasable();
         let outcome = {
             let mut note = |record: &slackline_model::trace::Record| moves.note(record);
-            let recording = match priced {
-                true => Recording::KeepWorkAndTell(&mut note),
-                false => Recording::Tell(&mut note),
+            let recording = if priced {
+                Recording::KeepWorkAndTell(&mut note)
+            } else {
+                Recording::Tell(&mut note)
             };
             stage.run_as(policy.as_mut(), recording, None).map_err(|error| error.to_string())?
         };

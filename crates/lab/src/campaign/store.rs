@@ -450,9 +450,8 @@ fn merge_into(
         let metrics: Vec<String> = METRICS.iter().map(|m| format!("metrics.{m}")).collect();
         let factors: Vec<String> = columns
             .iter()
-            .map(|c| match store.columns.contains(c) {
-                true => quoted(&format!("f_{c}")),
-                false => "''".to_string(),
+            .map(|c| {
+                if store.columns.contains(c) { quoted(&format!("f_{c}")) } else { "''".to_string() }
             })
             .collect();
         let query = format!(

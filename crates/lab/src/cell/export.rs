@@ -59,9 +59,10 @@ impl Cell {
         let Writing { files, command, .. } = writing;
         let mut written = Written { files, command, end: self.end()? };
         let mut script = String::from("#!/bin/sh\n");
-        let end = match written.end.is_finite() {
-            true => format!("makespan {} s", written.end),
-            false => "cannot finish".to_string(),
+        let end = if written.end.is_finite() {
+            format!("makespan {} s", written.end)
+        } else {
+            "cannot finish".to_string()
         };
         for line in about.iter().chain([&end]) {
             script += &format!("# {line}\n");
@@ -208,12 +209,11 @@ impl Writing<'_> {
     fn told(&mut self, told: &Options, parameters: &[Parameter], settings: &Settings) {
         let has = |name: &str| parameters.iter().any(|p| p.name == name);
         let transfers = has("transfers").then(|| transfers_name(told.transfers));
-        match settings.anticipated {
-            true => {
-                self.say(["--transfers", "anticipated"]);
-                self.option("--set", transfers.map(|when| format!("transfers={when}")));
-            }
-            false => self.option("--transfers", transfers),
+        if settings.anticipated {
+            self.say(["--transfers", "anticipated"]);
+            self.option("--set", transfers.map(|when| format!("transfers={when}")));
+        } else {
+            self.option("--transfers", transfers)
         }
         self.option(
             "--period",
@@ -275,8 +275,9 @@ impl Writing<'_> {
 /// A word as a shell reads it back, in quotes only where it needs them.
 fn quoted(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,+%@".contains(&b);
-    match !word.is_empty() && word.bytes().all(plain) {
-        true => word.to_string(),
-        false => Command::shell_word(word),
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_string()
+    } else {
+        Command::shell_word(word)
     }
 }

@@ -188,9 +188,10 @@ pub(crate) fn given(set: &[(&str, &str)]) -> Given {
 
 /// A policy, and how inputs travel where it leaves that to others.
 pub(crate) fn deciding(entry: &Entry, transfers: Transfers) -> String {
-    match entry.parameters.iter().any(|p| p.name == "transfers") {
-        true => format!("{} {}", entry.name, transfers_name(transfers)),
-        false => entry.name.to_string(),
+    if entry.parameters.iter().any(|p| p.name == "transfers") {
+        format!("{} {}", entry.name, transfers_name(transfers))
+    } else {
+        entry.name.to_string()
     }
 }
 

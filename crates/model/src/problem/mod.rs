@@ -130,9 +130,8 @@ impl<'a> Problem<'a> {
         charges: &Charges,
         inputs: Inputs,
     ) -> Result<Self, ProblemError> {
-        let level = |host: &crate::platform::Host| match platform.is_fifo() {
-            true => host.level_at(0.0),
-            false => host.level(),
+        let level = |host: &crate::platform::Host| {
+            if platform.is_fifo() { host.level_at(0.0) } else { host.level() }
         };
         let availability = platform.hosts().iter().map(level).collect();
         let view = View { availability, network: platform.charged_network(charges) };
@@ -430,9 +429,10 @@ impl<'a> Problem<'a> {
     #[inline]
     fn mean_for(&self, bytes: f64) -> &MeanNetwork {
         let thresholds = &self.network.thresholds;
-        match thresholds.is_empty() {
-            true => &self.mean_network[0],
-            false => &self.mean_network[thresholds.partition_point(|&above| above < bytes)],
+        if thresholds.is_empty() {
+            &self.mean_network[0]
+        } else {
+            &self.mean_network[thresholds.partition_point(|&above| above < bytes)]
         }
     }
 

@@ -208,10 +208,7 @@ impl Kinds {
             let lane = lanes.map_or(NONE, |lanes| lanes.of_host[host.index()]);
             let group = problem.network.group_of[host.index()];
             let next = kinds.first.len() as u32;
-            let kind = match alone {
-                true => next,
-                false => *known.entry((group, lane)).or_insert(next),
-            };
+            let kind = if alone { next } else { *known.entry((group, lane)).or_insert(next) };
             if kind == next {
                 kinds.first.push(host);
                 let queue =
@@ -379,9 +376,10 @@ impl<'a, 'p> Staging<'a, 'p> {
         };
         for file in inputs {
             for &(place, _) in &self.sent[file.index()] {
-                match platform.shares_storage() {
-                    false => own(place),
-                    true => platform.hosts_of_place(place).into_iter().for_each(&mut own),
+                if platform.shares_storage() {
+                    platform.hosts_of_place(place).into_iter().for_each(&mut own)
+                } else {
+                    own(place)
                 }
             }
         }
@@ -412,9 +410,10 @@ impl<'a, 'p> Staging<'a, 'p> {
         }
         for course in &mut look.own {
             let there = look.arrives[course.place.index()];
-            match there.is_nan() {
-                true => course.follow(&look.legs[course.kind as usize]),
-                false => course.latest = course.latest.max(there),
+            if there.is_nan() {
+                course.follow(&look.legs[course.kind as usize])
+            } else {
+                course.latest = course.latest.max(there)
             }
         }
         for &(place, _) in sent {

@@ -152,9 +152,10 @@ impl Provisioning {
             own().map(|l| self.cost(l.from, if l.is_open() { self.deadline } else { l.to }));
         let (date, count) = self.ordered;
         let ready = date + self.billing.setup;
-        let coming = match approx::le(now.now, date) {
-            true => count.saturating_sub(own().filter(|l| approx::le(ready, l.from)).count()),
-            false => 0,
+        let coming = if approx::le(now.now, date) {
+            count.saturating_sub(own().filter(|l| approx::le(ready, l.from)).count())
+        } else {
+            0
         };
         known.sum::<f64>() + coming as f64 * self.cost(ready, self.deadline)
     }

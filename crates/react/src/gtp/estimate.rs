@@ -325,9 +325,10 @@ impl<'a, 'p> Pass<'a, 'p> {
                     class = problem.class_of(proc);
                     seconds = problem.exec(task, class);
                 }
-                let (start, work) = match running == Some(proc) {
-                    true => (self.now.now, self.work(task, proc)),
-                    false => (data[host.index()].max(self.free[proc.index()]), seconds),
+                let (start, work) = if running == Some(proc) {
+                    (self.now.now, self.work(task, proc))
+                } else {
+                    (data[host.index()].max(self.free[proc.index()]), seconds)
                 };
                 let finish = start + work;
                 if finish > limit {

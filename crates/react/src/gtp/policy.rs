@@ -108,10 +108,8 @@ impl Gtp {
         now: &Situation,
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
-        let lost = match self.variant.rewind {
-            true => rewound_tasks(now, self.variant.copies),
-            false => Vec::new(),
-        };
+        let lost =
+            if self.variant.rewind { rewound_tasks(now, self.variant.copies) } else { Vec::new() };
         if lost.is_empty() {
             return self.remap(now, decisions);
         }
@@ -208,9 +206,10 @@ impl Policy for Gtp {
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let outcome = if events.contains(&Event::Start) {
             let begun = self.begin(now, decisions);
-            match events.iter().any(replanning::is_loss) {
-                true => begun.and_then(|()| self.reschedule(now, decisions)),
-                false => begun,
+            if events.iter().any(replanning::is_loss) {
+                begun.and_then(|()| self.reschedule(now, decisions))
+            } else {
+                begun
             }
         } else if events.iter().any(Event::is_growth) {
             self.learn_new_tasks(now).and_then(|()| self.reschedule(now, decisions))

@@ -157,9 +157,10 @@ impl Dmheft {
             free.sort_unstable();
             let seconds = problem.exec_wide(task, problem.class_of(free[0]), width as u32);
             // Smaller is better.
-            let worth = match self.transfers {
-                true => seconds + longest_transfer(problem, now, task, &free),
-                false => -idle_power,
+            let worth = if self.transfers {
+                seconds + longest_transfer(problem, now, task, &free)
+            } else {
+                -idle_power
             };
             let better = best.as_ref().is_none_or(|(b, _)| approx::lt(worth, *b));
             if seconds.is_finite() && worth < f64::INFINITY && better {

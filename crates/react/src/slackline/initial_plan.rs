@@ -103,9 +103,12 @@ impl Slackline {
         let limit = 2.0 * HORIZON * length;
         let rolled =
             !courses.is_empty() && self.rollouts.follow(now, &mut choices, &courses, limit);
-        let ends = |choice: &Choice| match rolled {
-            true => rollouts::mean(&choice.followed),
-            false => choice.forecast.makespan - now.now,
+        let ends = |choice: &Choice| {
+            if rolled {
+                rollouts::mean(&choice.followed)
+            } else {
+                choice.forecast.makespan - now.now
+            }
         };
         let best = choices.iter().enumerate().reduce(|best, next| {
             if ends(next.1) < ends(best.1) * (1.0 - NEAR_TIE) { next } else { best }

@@ -34,7 +34,7 @@ pub(super) enum InterimKind {
 }
 
 impl InterimKind {
-    const ALL: [Kind; 2] = [InterimKind::Heft, InterimKind::Gtp];
+    const ALL: [InterimKind; 2] = [InterimKind::Heft, InterimKind::Gtp];
 
     pub(super) fn name(self) -> &'static str {
         match self {

@@ -177,9 +177,10 @@ struct Changes {
 impl Changes {
     fn add(&mut self, change: (f64, f64)) {
         let (least, most) = (change.0.min(change.1), change.0.max(change.1));
-        self.range = match self.oldest.is_empty() {
-            true => (least, most),
-            false => (self.range.0.min(least), self.range.1.max(most)),
+        self.range = if self.oldest.is_empty() {
+            (least, most)
+        } else {
+            (self.range.0.min(least), self.range.1.max(most))
         };
         if self.oldest.len() < REMEMBERED {
             self.oldest.push(change);

@@ -323,10 +323,7 @@ impl Slackline {
         if multi_workflow::are_open(now) {
             return self.share(now, forced || self.stranded, decisions);
         }
-        let lost = match forced || self.stranded {
-            true => rewound_tasks(now, true),
-            false => Vec::new(),
-        };
+        let lost = if forced || self.stranded { rewound_tasks(now, true) } else { Vec::new() };
         let after = self.expected(now, &lost);
         let problem = after.problem().map_err(|e| e.to_string())?;
         // Forecasts see the levels that plans are made for.
@@ -339,9 +336,10 @@ impl Slackline {
         let affords_interim =
             self.rollouts.affords(now, SHORTLIST + interim_policy::WORTH) >= FEWEST_DRAWS;
         let limit = now.now + length * (1.0 - PROMISING);
-        let plans = match self.level_model.lifetime().is_finite() {
-            true => vec![self.plan_as_seen(&replanning::rewound(now, &lost), &context)?],
-            false => Vec::new(),
+        let plans = if self.level_model.lifetime().is_finite() {
+            vec![self.plan_as_seen(&replanning::rewound(now, &lost), &context)?]
+        } else {
+            Vec::new()
         };
         let mut found = self.search(&context, &keep.plan, plans, limit);
         found.iter_mut().for_each(|choice| choice.rewind.clone_from(&lost));
@@ -367,10 +365,8 @@ impl Slackline {
             Some(first) if length.is_infinite() => first.forecast.makespan - now.now,
             _ => length,
         };
-        let courses = match rolls && !found.is_empty() {
-            true => self.courses(now, length),
-            false => Vec::new(),
-        };
+        let courses =
+            if rolls && !found.is_empty() { self.courses(now, length) } else { Vec::new() };
         let margins = if behind { WARY } else { MOVING };
         // Roll-outs begin from what is, not from what is expected on average.
         let judged = PlanningContext { now, ..context };
@@ -477,9 +473,10 @@ impl Slackline {
             let now = corrected.as_ref().unwrap_or(now);
             return self.reconsider(cause, now, false, decisions);
         }
-        self.period = match waits {
-            true => self.least_period,
-            false => (self.period * 1.5).min(RARELY * self.least_period),
+        self.period = if waits {
+            self.least_period
+        } else {
+            (self.period * 1.5).min(RARELY * self.least_period)
         };
         Ok(())
     }
@@ -548,12 +545,13 @@ impl Policy for Slackline {
             replanning::is_loss(e) || matches!(e, Event::HostBack(_)) || self.flips(e, now)
         };
         let outcome = if !self.begun {
-            self.begin(now, decisions).and_then(|()| match multi_workflow::are_open(now) {
-                true => {
+            self.begin(now, decisions).and_then(|()| {
+                if multi_workflow::are_open(now) {
                     decisions.clear();
                     self.share(now, true, decisions)
+                } else {
+                    Ok(())
                 }
-                false => Ok(()),
             })
         } else if grown || self.stranded || events.iter().any(changed) {
             let known = if grown { self.rank_tasks(now) } else { Ok(()) };

@@ -105,10 +105,7 @@ impl Slackline {
         forced: bool,
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
-        let lost = match forced {
-            true => rewound_tasks(now, true),
-            false => Vec::new(),
-        };
+        let lost = if forced { rewound_tasks(now, true) } else { Vec::new() };
         let after = self.expected(now, &lost);
         let problem = after.problem().map_err(|e| e.to_string())?;
         let prospect = self.levels(now).prospect(now)?;
@@ -117,10 +114,8 @@ impl Slackline {
         let present = self.present(&after);
         let kept = self.forecaster.follow(&context.future, &present, f64::INFINITY);
         let (strain, past) = rest.strain(&after, &kept);
-        let mut limit = match forced {
-            true => f64::INFINITY,
-            false => past + (strain - past) * (1.0 - WORTH_IT),
-        };
+        let mut limit =
+            if forced { f64::INFINITY } else { past + (strain - past) * (1.0 - WORTH_IT) };
         let mut best: Option<Choice> = None;
         let mut plans = self.in_turn(&context, &rest);
         plans.extend(self.candidates(&context));

@@ -48,17 +48,19 @@ impl Slackline {
         } else if enough > 0 && affords >= enough && {
             let courses = &courses[..courses.len().min((affords / AT_ONCE).max(enough))];
             let limit = 2.0 * HORIZON * length;
-            match hopeless {
-                true => self.rollouts.follow(now, &mut others, courses, limit),
-                false => self.rollouts.compare(now, (&mut kept, &mut others), courses, limit),
+            if hopeless {
+                self.rollouts.follow(now, &mut others, courses, limit)
+            } else {
+                self.rollouts.compare(now, (&mut kept, &mut others), courses, limit)
             }
         } {
-            match hopeless {
-                true => (rollouts::shortest(&others), "the shortest in roll-outs"),
-                false => match rollouts::best(&kept, &others, margins, self.estimates.noise()) {
+            if hopeless {
+                (rollouts::shortest(&others), "the shortest in roll-outs")
+            } else {
+                match rollouts::best(&kept, &others, margins, self.estimates.noise()) {
                     Some(best) => (Some(best), "shorter in roll-outs"),
                     None => (None, "no clear gain in roll-outs"),
-                },
+                }
             }
         } else {
             let gain = kept.forecast.makespan - others[0].forecast.makespan;

@@ -116,10 +116,7 @@ impl Queues {
                 };
                 let item = self.lanes[line].queue.remove(position);
                 let gate = self.clusters[item.cluster].gate;
-                let to = match item.is_output {
-                    true => self.target,
-                    false => now.living_host(gate),
-                };
+                let to = if item.is_output { self.target } else { now.living_host(gate) };
                 // What is dropped at this instant still lies there in the situation.
                 let lies = |copy: &FileCopy| {
                     item.is_output

@@ -296,9 +296,10 @@ impl Queues {
             let (is_output, planned) = (t.is_output, t.start);
             let (file, task, cluster, from) = (t.file, t.task, t.cluster, t.from);
             let item = Item { file, task, is_output, cluster, from, planned };
-            match new.contains(&task) {
-                true => pending.transfers.push((t.line, item)),
-                false => self.lanes[t.line].queue.push(item),
+            if new.contains(&task) {
+                pending.transfers.push((t.line, item))
+            } else {
+                self.lanes[t.line].queue.push(item)
             }
         }
         self.sort_lanes();

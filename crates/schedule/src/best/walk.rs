@@ -150,10 +150,11 @@ impl<'c> Walk<'c> {
     pub(crate) fn step(&mut self, random: &mut Stream, limit: f64) -> bool {
         let Some(change) = self.propose(random) else { return false };
         let from = change.from.min(change.to);
-        let end = match self.makespan.is_finite() {
-            true => change.from.max(change.to) + 1,
+        let end = if self.makespan.is_finite() {
+            change.from.max(change.to) + 1
+        } else {
             // Not all of it was decoded.
-            false => self.compact.len(),
+            self.compact.len()
         };
         let mut cores = std::mem::take(&mut self.before.cores);
         self.cores_at(end, &mut cores);

@@ -79,10 +79,7 @@ fn least(problem: &Problem<'_>, tasks: &[TaskId], families: &[Family]) -> Vec<Le
         for &(host, class) in &hosts {
             let cores = problem.procs_of(host).len() as u32;
             // Over several hosts the parts held together are no less than on one.
-            let most = match workflow.spreads(task) {
-                true => problem.class_sizes()[class],
-                false => cores,
-            };
+            let most = if workflow.spreads(task) { problem.class_sizes()[class] } else { cores };
             for width in narrowest..=widest.min(most).max(narrowest) {
                 let seconds = problem.exec_wide(task, class, width);
                 if !seconds.is_finite() {

@@ -75,9 +75,10 @@ impl FlatNetwork {
         flat.streams.clear();
         flat.streams.extend((0..entries).map(|at| {
             let (inlet, per_byte) = (network.inlets[at % groups], flat.seconds_per_byte[at]);
-            match tables == 1 && inlet.is_finite() && per_byte > 0.0 {
-                true => (inlet * per_byte).max(1.0),
-                false => f64::INFINITY,
+            if tables == 1 && inlet.is_finite() && per_byte > 0.0 {
+                (inlet * per_byte).max(1.0)
+            } else {
+                f64::INFINITY
             }
         }));
         flat
@@ -85,9 +86,10 @@ impl FlatNetwork {
 
     /// The data of an edge as [`seconds`](Self::seconds) takes it.
     pub(super) fn payload(workflow: &Workflow, edge: EdgeId) -> Payload {
-        match workflow.is_control(edge) {
-            true => Payload::single(CONTROL),
-            false => workflow.edge_payload(edge),
+        if workflow.is_control(edge) {
+            Payload::single(CONTROL)
+        } else {
+            workflow.edge_payload(edge)
         }
     }
 
@@ -151,11 +153,13 @@ impl FlatNetwork {
     pub(super) fn least_arrival(&self, problem: &Problem<'_>, task: TaskId, host: HostId) -> f64 {
         let (workflow, state, platform) = (problem.workflow(), problem.state(), problem.platform());
         let group = |host: HostId| problem.network().group_of[host.index()] as usize;
-        let least =
-            |bytes: f64, from: HostId| match platform.place_of(from) == platform.place_of(host) {
-                true => 0.0,
-                false => self.seconds(Payload::single(bytes), group(from), group(host)),
-            };
+        let least = |bytes: f64, from: HostId| {
+            if platform.place_of(from) == platform.place_of(host) {
+                0.0
+            } else {
+                self.seconds(Payload::single(bytes), group(from), group(host))
+            }
+        };
         let arrival = |file| {
             let bytes = workflow.file_bytes(file);
             let copies = state.copies_of(file).iter();

@@ -329,10 +329,8 @@ impl<'a, 'p> Pass<'a, 'p> {
     fn offer(&mut self, host: HostId, limit: f64) -> Option<HostOffer> {
         let limit = limit + 2.0 * approx::tolerance(limit, limit);
         let Room { start, seconds, runs } = self.rooms[host.index()];
-        let start = match runs {
-            true => start,
-            false => start.max(self.arrival(host, false, limit - seconds)),
-        };
+        let start =
+            if runs { start } else { start.max(self.arrival(host, false, limit - seconds)) };
         let finish = start + seconds;
         finish.is_finite().then_some(HostOffer { host, start, finish })
     }

@@ -20,10 +20,13 @@ impl<'a> Readiness<'a> {
         let waiting = |t| state.fixed(t).is_none();
         let missing: Vec<u32> = workflow
             .tasks()
-            .map(|t| match waiting(t) {
-                true => workflow.predecessors(t).filter(|&(p, _)| waiting(p)).count() as u32,
-                // Never let in, even when a parent has to be done again.
-                false => u32::MAX,
+            .map(|t| {
+                if waiting(t) {
+                    workflow.predecessors(t).filter(|&(p, _)| waiting(p)).count() as u32
+                } else {
+                    // Never let in, even when a parent has to be done again.
+                    u32::MAX
+                }
             })
             .collect();
         let first = workflow.tasks().filter(|&t| missing[t.index()] == 0).collect();

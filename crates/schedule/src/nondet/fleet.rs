@@ -78,10 +78,11 @@ impl<'p> Kinds<'p> {
             return None;
         }
         let fewest = least.div_ceil(kind.cores);
-        let most = match workflow.spreads(task) {
-            true => (most / kind.cores).max(fewest).min(kind.count()),
+        let most = if workflow.spreads(task) {
+            (most / kind.cores).max(fewest).min(kind.count())
+        } else {
             // Its processors are those of one machine.
-            false => 1,
+            1
         };
         (fewest <= most).then_some((fewest, most))
     }
@@ -285,9 +286,10 @@ impl Fleet {
     /// When a machine can begin something that is ready then.
     fn early(&self, kind: usize, index: u32, billing: &Billing, now: f64, ready: f64) -> f64 {
         let to = self.machines[kind][index as usize].to();
-        match self.is_alive(kind, index, billing, now) {
-            true => ready.max(to),
-            false => ready.max(to).max(now + billing.setup),
+        if self.is_alive(kind, index, billing, now) {
+            ready.max(to)
+        } else {
+            ready.max(to).max(now + billing.setup)
         }
     }
 
@@ -338,9 +340,10 @@ impl Fleet {
             - billing.billed_seconds(lease.to - lease.from);
         let on = machine.price * longer;
         let can_begin = approx::le(now.max(lease.to) + billing.setup, start);
-        match can_begin && approx::lt(anew, on) {
-            true => Extra { cost: anew, anew: true },
-            false => Extra { cost: on, anew: false },
+        if can_begin && approx::lt(anew, on) {
+            Extra { cost: anew, anew: true }
+        } else {
+            Extra { cost: on, anew: false }
         }
     }
 
@@ -387,10 +390,8 @@ impl Fleet {
                 (true, _) => Ordering::Equal,
                 (false, order) => order,
             };
-            let dates = match at_once(a) {
-                true => approx::cmp(b.to, a.to),
-                false => approx::cmp(a.early, b.early),
-            };
+            let dates =
+                if at_once(a) { approx::cmp(b.to, a.to) } else { approx::cmp(a.early, b.early) };
             money
                 .then(at_once(b).cmp(&at_once(a)))
                 .then(dates)

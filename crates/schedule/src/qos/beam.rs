@@ -93,11 +93,10 @@ fn grown<'a, 'p>(
     let grow = |one: Longer| {
         uses[one.from] -= 1;
         let last = uses[one.from] == 0;
-        let (mut partial, mut usage) = match last {
-            true => kept[one.from].take().map(|plan| (plan.partial, plan.usage))?,
-            false => {
-                kept[one.from].as_ref().map(|plan| (plan.partial.clone(), plan.usage.clone()))?
-            }
+        let (mut partial, mut usage) = if last {
+            kept[one.from].take().map(|plan| (plan.partial, plan.usage))?
+        } else {
+            kept[one.from].as_ref().map(|plan| (plan.partial.clone(), plan.usage.clone()))?
         };
         partial.place(task, one.offer.slot);
         usage.add(&partial, task);

@@ -55,9 +55,8 @@ impl Shares {
 
     pub(super) fn choose(&mut self, at: usize, offers: &[PricedSlot]) -> usize {
         let (spare, limit) = self.of(at);
-        let chosen = choice::first_within(offers, limit).unwrap_or_else(|| match spare >= 0.0 {
-            true => choice::first(offers),
-            false => choice::cheapest(offers),
+        let chosen = choice::first_within(offers, limit).unwrap_or_else(|| {
+            if spare >= 0.0 { choice::first(offers) } else { choice::cheapest(offers) }
         });
         self.left -= offers[chosen].cost;
         chosen

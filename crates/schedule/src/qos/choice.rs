@@ -1,6 +1,6 @@
 //! Choosing among offers: comparisons with tolerance, and the tie rules of all methods.
 
-use super::Offer;
+use super::PricedSlot;
 use slackline_model::approx;
 use slackline_model::schedule::affordable;
 

@@ -114,12 +114,11 @@ impl<'c> Quality<'c> {
             if !affordable(offer.cost, limit) {
                 return f64::NEG_INFINITY;
             }
-            match approx::lt(offer.slot.finish, deadline) {
-                true => {
-                    times.share(deadline - offer.slot.finish)
-                        + costs.share(best.cost - offer.cost) * weight
-                }
-                false => times.share(-offer.slot.finish),
+            if approx::lt(offer.slot.finish, deadline) {
+                times.share(deadline - offer.slot.finish)
+                    + costs.share(best.cost - offer.cost) * weight
+            } else {
+                times.share(-offer.slot.finish)
             }
         };
         offers.iter().map(quality).collect()

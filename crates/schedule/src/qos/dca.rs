@@ -50,9 +50,12 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
         for plan in longer.iter_mut() {
             plan.outlook = plan.outlook.max(plan.finish + tail);
         }
-        let cell = |cost: f64| match spare > 0.0 {
-            true => ((excess(cost) / spare * cells as f64) as usize).min(cells - 1),
-            false => 0,
+        let cell = |cost: f64| {
+            if spare > 0.0 {
+                ((excess(cost) / spare * cells as f64) as usize).min(cells - 1)
+            } else {
+                0
+            }
         };
         // Stable: of equal ones the earlier plan and the lower processor.
         longer.sort_by(|a, b| {

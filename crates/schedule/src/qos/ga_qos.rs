@@ -79,9 +79,10 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
         people.truncate(POPULATION / 2);
     }
     let points: Vec<Point> = people.iter().map(|one| one.point).collect();
-    match people.is_empty() {
-        true => Ok(safe),
-        false => Ok(people.swap_remove(pareto::best(&points, &limits)).schedule),
+    if people.is_empty() {
+        Ok(safe)
+    } else {
+        Ok(people.swap_remove(pareto::best(&points, &limits)).schedule)
     }
 }
 

@@ -48,10 +48,7 @@ fn plan(problem: &Problem<'_>, request: &Request, version: Version) -> Result<Sc
     }
     let mut moves = moves(&course, heft, version)?;
     moves.settle()?;
-    match affordable(moves.total, course.money) {
-        true => moves.finish(),
-        false => cheapest::plan(problem),
-    }
+    if affordable(moves.total, course.money) { moves.finish() } else { cheapest::plan(problem) }
 }
 
 /// Moves tasks until the budget holds or nothing can be saved.

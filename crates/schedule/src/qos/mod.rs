@@ -102,9 +102,10 @@ impl<'a, 'p> QosContext<'a, 'p> {
 
     /// Addition of a schedule's unfinished tasks to the bill.
     pub(crate) fn bill_of(&self, schedule: &Schedule) -> f64 {
-        match self.prices.is_exact() {
-            true => self.price_of(schedule),
-            false => self.prices.of_plan(schedule) - self.prices.spent(),
+        if self.prices.is_exact() {
+            self.price_of(schedule)
+        } else {
+            self.prices.of_plan(schedule) - self.prices.spent()
         }
     }
 

@@ -281,9 +281,10 @@ impl<'c, 'a, 'p> Moves<'c, 'a, 'p> {
         for &task in &self.course.order {
             let kind = self.kind[task.index()];
             let slot = partial.best_slot(task, |slot| {
-                match self.course.prices.kind_of(slot.proc) == kind {
-                    true => slot.finish,
-                    false => f64::INFINITY,
+                if self.course.prices.kind_of(slot.proc) == kind {
+                    slot.finish
+                } else {
+                    f64::INFINITY
                 }
             })?;
             partial.place(task, slot);

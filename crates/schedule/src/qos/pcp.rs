@@ -180,9 +180,10 @@ impl<'c, 'a, 'p> Windows<'c, 'a, 'p> {
 
     /// When an unsettled or settled task ends at the earliest.
     fn finish(&self, task: TaskId) -> f64 {
-        match self.settled[task.index()] {
-            true => self.end[task.index()],
-            false => self.start[task.index()] + self.seconds[task.index()],
+        if self.settled[task.index()] {
+            self.end[task.index()]
+        } else {
+            self.start[task.index()] + self.seconds[task.index()]
         }
     }
 
@@ -203,9 +204,10 @@ impl<'c, 'a, 'p> Windows<'c, 'a, 'p> {
                 continue;
             }
             let latest = |(child, edge): (TaskId, _)| {
-                let begin = match self.settled[child.index()] {
-                    true => self.start[child.index()],
-                    false => self.end[child.index()] - self.seconds[child.index()],
+                let begin = if self.settled[child.index()] {
+                    self.start[child.index()]
+                } else {
+                    self.end[child.index()] - self.seconds[child.index()]
                 };
                 begin - self.transfer(task, child, edge)
             };
@@ -311,9 +313,10 @@ impl<'c, 'a, 'p> Windows<'c, 'a, 'p> {
             if !seconds.is_finite() || problem.available_from(proc).is_infinite() {
                 return None;
             }
-            let data = match stay.times.is_empty() {
-                true => self.start[task.index()],
-                false => problem.release(task),
+            let data = if stay.times.is_empty() {
+                self.start[task.index()]
+            } else {
+                problem.release(task)
             };
             let start = self.lines[proc.index()].earliest(stay.end.max(data), seconds);
             stay.end = start + seconds;

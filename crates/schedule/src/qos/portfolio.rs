@@ -151,9 +151,10 @@ pub fn rentals(problem: &Problem<'_>, limits: &Limits) -> Vec<PlanJob> {
             for algorithm in [&heft::HEFT, &three_step::THREE_STEP] {
                 jobs.push(PlanJob { algorithm, told: *limits, rented });
             }
-            count = match every || count < 16 || count == most {
-                true => count + 1,
-                false => (count + count / 4).min(most),
+            count = if every || count < 16 || count == most {
+                count + 1
+            } else {
+                (count + count / 4).min(most)
             };
         }
     }
@@ -208,9 +209,10 @@ fn make(
         None => (algorithm.plan)(problem, &request),
         Some(rented) => {
             let Some(part) = confined(problem, &only(problem, rented)) else { return Ok(None) };
-            match algorithm.name == heft::HEFT.name {
-                true => heft::by_rank(&part, &ranks_on(problem, rented)),
-                false => (algorithm.plan)(&part, &request),
+            if algorithm.name == heft::HEFT.name {
+                heft::by_rank(&part, &ranks_on(problem, rented))
+            } else {
+                (algorithm.plan)(&part, &request)
             }
         }
     };

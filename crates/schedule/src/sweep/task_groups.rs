@@ -112,9 +112,10 @@ fn describe(
     let inputs = ground.inputs(task);
     marks.push(inputs.len() as u64);
     marks.extend(inputs.iter().map(|&file| {
-        match ground.shared(file).is_some() || chart.is_spread(file) {
-            true => FILE | u64::from(file.0),
-            false => ground.bytes(file).to_bits(),
+        if ground.shared(file).is_some() || chart.is_spread(file) {
+            FILE | u64::from(file.0)
+        } else {
+            ground.bytes(file).to_bits()
         }
     }));
     marks.extend(ground.outputs(task).iter().map(|&file| ground.bytes(file).to_bits()));

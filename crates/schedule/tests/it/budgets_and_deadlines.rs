@@ -187,9 +187,10 @@ prop_compose! {
 
 impl ProblemKind {
     fn amount(&self, rng: &mut Stream) -> f64 {
-        match self.zeros && rng.random_range(0..4) == 0 {
-            true => 0.0,
-            false => f64::from(rng.random_range(1..400u32)) / 8.0,
+        if self.zeros && rng.random_range(0..4) == 0 {
+            0.0
+        } else {
+            f64::from(rng.random_range(1..400u32)) / 8.0
         }
     }
 

@@ -74,9 +74,8 @@ impl ProblemKind {
             b.add_task(Task { max_width: [3, u32::MAX][i % 2], ..task }).unwrap();
         }
         let order: Vec<u32> = (0..self.tasks as u32).collect();
-        random::edges(&mut b, &mut rng, &order, self.density, |rng| match self.network {
-            true => Some(f64::from(rng.random_range(0..100u32))),
-            false => Some(0.0),
+        random::edges(&mut b, &mut rng, &order, self.density, |rng| {
+            if self.network { Some(f64::from(rng.random_range(0..100u32))) } else { Some(0.0) }
         });
         b.build().unwrap()
     }

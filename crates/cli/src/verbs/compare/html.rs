@@ -114,9 +114,10 @@ fn answer(out: &mut String, found: &Comparison) {
     out.push_str("<h3>In words</h3>\n<ul>\n");
     for table in &found.tables {
         let pairs: Vec<&Pair> = found.pairs.iter().filter(|p| p.factors == table.factors).collect();
-        let place = match table.factors.0.is_empty() {
-            true => String::new(),
-            false => format!("At {}: ", table.factors),
+        let place = if table.factors.0.is_empty() {
+            String::new()
+        } else {
+            format!("At {}: ", table.factors)
         };
         let mut say = |text: &str| {
             let _ = writeln!(out, "<li>{}{}</li>", escaped(&place), escaped(text));
@@ -298,10 +299,8 @@ fn heat(out: &mut String, found: &Comparison) {
 }
 
 fn of_group(out: &mut String, found: &Comparison, table: &GroupTable) {
-    let place = match table.factors.0.is_empty() {
-        true => String::new(),
-        false => format!(" at {}", table.factors),
-    };
+    let place =
+        if table.factors.0.is_empty() { String::new() } else { format!(" at {}", table.factors) };
     let metric = &found.metric;
     let boxes: Vec<BoxPlot> = found
         .methods

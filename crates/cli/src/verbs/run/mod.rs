@@ -268,9 +268,10 @@ impl Run {
                 network: model::settings(&self.config)?,
                 stealing: None,
                 pin: self.pin,
-                checksum_limit: match self.no_checksums {
-                    true => Some(0),
-                    false => self.checksum_limit.map(|bytes| bytes as u64),
+                checksum_limit: if self.no_checksums {
+                    Some(0)
+                } else {
+                    self.checksum_limit.map(|bytes| bytes as u64)
                 },
                 scratch: self.scratch.clone(),
                 slurm: (self.on == On::Slurm).then(|| self.slurm.settings()),

@@ -115,9 +115,10 @@ impl Facts {
             }
         }
         for demand in demands(workflow) {
-            let range = match demand.least == demand.most {
-                true => demand.show(demand.most),
-                false => format!("{} to {}", demand.show(demand.least), demand.show(demand.most)),
+            let range = if demand.least == demand.most {
+                demand.show(demand.most)
+            } else {
+                format!("{} to {}", demand.show(demand.least), demand.show(demand.most))
             };
             let tasks = count(demand.tasks, "task");
             row(&demand.resource, format!("{range}, demanded by {tasks}"));
@@ -273,10 +274,7 @@ fn recorded_machines(run: &Run) -> String {
             m.memory_bytes.map(fmt_bytes),
         ];
         let known: Vec<String> = known.into_iter().flatten().collect();
-        match known.is_empty() {
-            true => m.name.clone(),
-            false => format!("{} ({})", m.name, known.join(", ")),
-        }
+        if known.is_empty() { m.name.clone() } else { format!("{} ({})", m.name, known.join(", ")) }
     };
     let mut shown: Vec<String> = run.machines.iter().take(SHOWN).map(one).collect();
     if run.machines.len() > SHOWN {

@@ -397,8 +397,9 @@ pub(crate) fn carry_out(
         }
         return choices::simulate(&input, outputs.json, outputs.gantt.as_deref(), output);
     }
-    match setup.is_replicated() {
-        true => replications::simulate(&setup, &policies, outputs, output),
-        false => workflow::simulate(setup, policies, outputs, output),
+    if setup.is_replicated() {
+        replications::simulate(&setup, &policies, outputs, output)
+    } else {
+        workflow::simulate(setup, policies, outputs, output)
     }
 }

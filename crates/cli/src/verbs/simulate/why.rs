@@ -12,9 +12,10 @@ pub(super) fn told(ran: &Ran, width: usize) -> String {
     for (at, reasons) in calls {
         text.push_str(&one(at, reasons, width));
     }
-    match text.is_empty() {
-        true => format!("\n{} says nothing of what it weighs.\n", ran.name),
-        false => format!("\nWhat {} weighed:\n{text}", ran.name),
+    if text.is_empty() {
+        format!("\n{} says nothing of what it weighs.\n", ran.name)
+    } else {
+        format!("\nWhat {} weighed:\n{text}", ran.name)
     }
 }
 

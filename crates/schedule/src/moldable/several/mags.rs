@@ -252,9 +252,12 @@ impl<'b, 'm, 'a, 'p> Backwards<'b, 'm, 'a, 'p> {
 /// The processors for a task that has to end by `due`: of those free until then the ones with
 /// least time lost, then those that are free until latest.
 fn latest(free: &mut [(f64, ProcId)], due: f64, width: usize) -> Vec<ProcId> {
-    let key = |&(until, proc): &(f64, ProcId)| match approx::le(due, until) {
-        true => (0, sort_key(until), proc),
-        false => (1, -sort_key(until), proc),
+    let key = |&(until, proc): &(f64, ProcId)| {
+        if approx::le(due, until) {
+            (0, sort_key(until), proc)
+        } else {
+            (1, -sort_key(until), proc)
+        }
     };
     free.sort_by(|a, b| {
         let (a_key, b_key) = (key(a), key(b));
