@@ -8,11 +8,11 @@ use slackline_model::{HostId, Problem};
 
 /// A number that changes over time: dates in order, and the level from then on.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Course(pub Vec<(f64, f64)>);
+pub struct LoadSeries(pub Vec<(f64, f64)>);
 
-impl Course {
+impl LoadSeries {
     /// The sum of changes.
-    fn of(mut changes: Vec<(f64, f64)>) -> Course {
+    fn of(mut changes: Vec<(f64, f64)>) -> LoadSeries {
         changes.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut steps: Vec<(f64, f64)> = Vec::with_capacity(changes.len());
         let mut level = 0.0;
@@ -23,7 +23,7 @@ impl Course {
                 _ => steps.push((date, level)),
             }
         }
-        Course(steps)
+        LoadSeries(steps)
     }
 
     /// The highest level before `end`.
@@ -57,12 +57,12 @@ impl Course {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loads {
     /// Workflows that had arrived and of which no task had begun.
-    pub waiting: Course,
+    pub waiting: LoadSeries,
     /// Workflows that had begun and had not ended; one that was given up ends with its last task.
-    pub running: Course,
+    pub running: LoadSeries,
     /// Processors that were there, of machines that are leased only while they were, and computed
     /// nothing.
-    pub idle: Course,
+    pub idle: LoadSeries,
 }
 
 impl Loads {
@@ -90,7 +90,11 @@ impl Loads {
             waiting.extend([(arrived.at, 1.0), (begun, -1.0)]);
             running.extend([(begun, 1.0), (served.finish.unwrap_or(over).max(begun), -1.0)]);
         }
-        Loads { waiting: Course::of(waiting), running: Course::of(running), idle: Course::of(idle) }
+        Loads {
+            waiting: LoadSeries::of(waiting),
+            running: LoadSeries::of(running),
+            idle: LoadSeries::of(idle),
+        }
     }
 }
 
@@ -124,12 +128,12 @@ mod tests {
 
     #[test]
     fn changes_add_up_and_means_are_those_of_parts() {
-        let course = Course::of(vec![(2.0, 1.0), (0.0, 1.0), (6.0, -2.0), (2.0, 1.0)]);
+        let course = LoadSeries::of(vec![(2.0, 1.0), (0.0, 1.0), (6.0, -2.0), (2.0, 1.0)]);
         assert_eq!(course.0, [(0.0, 1.0), (2.0, 3.0), (6.0, 1.0)]);
         assert_eq!(course.most(8.0), 3.0);
         assert_eq!(course.means(8.0, 2), [2.0, 2.0]);
         assert_eq!(course.means(8.0, 4), [1.0, 3.0, 3.0, 1.0]);
-        assert_eq!(Course::default().means(8.0, 2), [0.0, 0.0]);
+        assert_eq!(LoadSeries::default().means(8.0, 2), [0.0, 0.0]);
         // What happens at the end is not seen any more.
         assert_eq!(course.most(2.0), 1.0);
     }

@@ -72,14 +72,14 @@ pub fn mean_critical_path(problem: &Problem<'_>) -> f64 {
 pub struct Moves<'p> {
     platform: &'p Platform,
     /// Those under way, since their beginning.
-    under_way: UnderWay<(f64, Moved)>,
-    arrived: Vec<Moved>,
+    under_way: UnderWay<(f64, CompletedTransfer)>,
+    arrived: Vec<CompletedTransfer>,
     /// Seconds of those that broke off.
     broken_off: f64,
 }
 
 /// A transfer that was completed.
-struct Moved {
+struct CompletedTransfer {
     file: FileId,
     /// The place of the receiver: hosts with a shared storage are one place.
     place: HostId,
@@ -89,7 +89,7 @@ struct Moved {
     bytes: f64,
 }
 
-impl Moved {
+impl CompletedTransfer {
     fn copy(&self) -> (FileId, HostId) {
         (self.file, self.place)
     }
@@ -108,14 +108,14 @@ impl<'p> Moves<'p> {
         let begun = |work: Work<'_>| match work {
             Work::Transfer { file, to, bytes, .. } => {
                 let place = platform.place_of(to);
-                Some((at, Moved { file, place, seconds: 0.0, stated: bytes, bytes }))
+                Some((at, CompletedTransfer { file, place, seconds: 0.0, stated: bytes, bytes }))
             }
             Work::Task { .. } => None,
         };
         match self.under_way.note(&record.what, begun) {
             Some(((start, moved), End::Finished)) => {
                 let bytes = record.what.weighed().unwrap_or(moved.stated);
-                self.arrived.push(Moved { seconds: at - start, bytes, ..moved });
+                self.arrived.push(CompletedTransfer { seconds: at - start, bytes, ..moved });
             }
             Some(((start, _), _)) => self.broken_off += at - start,
             None => {}
@@ -132,7 +132,7 @@ fn waste(problem: &Problem<'_>, outcome: &Outcome, moves: Moves<'_>) -> Waste {
     };
     let read = copies_read(problem, outcome);
     let mut used_bytes = 0.0;
-    arrived.sort_by_key(Moved::copy); // those of one copy stay in their order
+    arrived.sort_by_key(CompletedTransfer::copy); // those of one copy stay in their order
     for transfers in arrived.chunk_by(|a, b| a.copy() == b.copy()) {
         // Of several transfers of a file to a host the last made the copy that was read; blocks
         // of a file that is spread over hosts are less than the file.

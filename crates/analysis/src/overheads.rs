@@ -92,9 +92,10 @@ pub fn fitted(workflow: &Workflow, platform: &Platform, makespan: f64) -> Result
     let (mut low, mut high) = (0.0, makespan);
     for _ in 0..ROUNDS {
         let middle = 0.5 * (low + high);
-        match end(middle)? < makespan {
-            true => low = middle,
-            false => high = middle,
+        if end(middle)? < makespan {
+            low = middle
+        } else {
+            high = middle
         }
         if high - low <= 1e-4 * high {
             break;

@@ -79,14 +79,13 @@ impl Ground {
             Some(steady) => steady.follow(plan)?,
             None => simulated,
         };
-        let (here, there) = match problem.has_staging() {
-            false => (planned, calm),
-            true => {
-                let still = steady.as_ref().unwrap_or(self);
-                let everywhere = Ground { inputs: Inputs::Everywhere, ..still.clone() };
-                let without = retime::makespan(&problem.without_staging(), plan);
-                (without, everywhere.follow(plan)?)
-            }
+        let (here, there) = if problem.has_staging() {
+            let still = steady.as_ref().unwrap_or(self);
+            let everywhere = Ground { inputs: Inputs::Everywhere, ..still.clone() };
+            let without = retime::makespan(&problem.without_staging(), plan);
+            (without, everywhere.follow(plan)?)
+        } else {
+            (planned, calm)
         };
         Ok(Check {
             planned,

@@ -1,7 +1,7 @@
 //! Options that name what the verbs work on, and reading it.
 
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};

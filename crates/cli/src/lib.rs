@@ -9,15 +9,15 @@
 //! assert!(err.text().contains("no.such.file"));
 //! ```
 
-mod files;
 mod input;
 mod interrupt;
 mod model;
 mod output;
+mod path_check;
 mod picture;
+mod planner_options;
 mod progress;
 mod request;
-mod search;
 mod set_option;
 mod table;
 mod verbs;

@@ -109,10 +109,7 @@ impl Output {
             colour: wanted(std::io::stdout().is_terminal()),
             colour_errors: wanted(std::io::stderr().is_terminal()),
             width: width(),
-            table_width: match std::io::stdout().is_terminal() {
-                true => width(),
-                false => UNCUT,
-            },
+            table_width: if std::io::stdout().is_terminal() { width() } else { UNCUT },
             stdout_taken: false,
             bar: None,
         }

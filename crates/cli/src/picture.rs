@@ -6,18 +6,18 @@ use std::path::Path;
 
 /// What a picture can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PictureFormat {
     Svg,
     Png,
 }
 
-impl Kind {
+impl PictureFormat {
     /// SVG where nothing is said: standard output, a device, a name without an extension.
-    fn of(path: &Path) -> Option<Kind> {
-        let Some(extension) = path.extension() else { return Some(Kind::Svg) };
+    fn of(path: &Path) -> Option<PictureFormat> {
+        let Some(extension) = path.extension() else { return Some(PictureFormat::Svg) };
         match extension.to_string_lossy().to_ascii_lowercase().as_str() {
-            "svg" => Some(Kind::Svg),
-            "png" => Some(Kind::Png),
+            "svg" => Some(PictureFormat::Svg),
+            "png" => Some(PictureFormat::Png),
             _ => None,
         }
     }
@@ -25,21 +25,22 @@ impl Kind {
 
 /// Fails where the extension of a picture means nothing here.
 pub(crate) fn check(option: &str, path: &Path) -> Result<(), Failure> {
-    if Kind::of(path).is_some() {
+    if PictureFormat::of(path).is_some() {
         return Ok(());
     }
     let message = format!("{option} {}: pictures are .svg or .png", path.display());
-    let also = match path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pdf")) {
-        true => "write .svg; a browser or rsvg-convert makes a PDF of it",
-        false => "name the file .svg (sharp at any size, dark where the reader is) or .png",
+    let also = if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pdf")) {
+        "write .svg; a browser or rsvg-convert makes a PDF of it"
+    } else {
+        "name the file .svg (sharp at any size, dark where the reader is) or .png"
     };
     Err(Failure::input(message).with_help(also))
 }
 
 /// Writes a picture as its extension says.
 pub(crate) fn write(files: &FileAccess, path: &Path, svg: &str) -> Result<(), Failure> {
-    let png = match Kind::of(path) {
-        Some(Kind::Png) => Some(slackline_view::png(svg).map_err(Failure::work)?),
+    let png = match PictureFormat::of(path) {
+        Some(PictureFormat::Png) => Some(slackline_view::png(svg).map_err(Failure::work)?),
         _ => None,
     };
     let bytes = png.as_deref().unwrap_or(svg.as_bytes());

@@ -1,7 +1,7 @@
 //! Requests as documents: printed instead of carried out, or carried out instead of options.
 
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::verbs::{plan, run, simulate};
 use serde::Serialize;
 use slackline_core::{AnyRequest, Failure};

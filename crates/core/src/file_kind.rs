@@ -77,8 +77,9 @@ pub fn explain(error: FormatError, files: &FileAccess, path: &Path, wanted: Want
 /// already.
 fn cut(error: FormatError, text: &str) -> Failure {
     let text = text.trim();
-    match text.starts_with('<') && !text.ends_with('>') && error.help.is_none() {
-        true => Failure::from(error).with_help(CUT),
-        false => error.into(),
+    if text.starts_with('<') && !text.ends_with('>') && error.help.is_none() {
+        Failure::from(error).with_help(CUT)
+    } else {
+        error.into()
     }
 }

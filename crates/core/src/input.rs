@@ -412,9 +412,10 @@ pub fn read_platform(path: &Path, context: &mut Context<'_>) -> Result<Platform,
         let run = recorded::read(path, context)?;
         return Ok(run.platform().map_err(|e| e.in_file(path))?);
     }
-    let text = context.files.read_text(path).map_err(|error| match path.exists() {
-        true => Failure::from(error),
-        false => {
+    let text = context.files.read_text(path).map_err(|error| {
+        if path.exists() {
+            Failure::from(error)
+        } else {
             let names: Vec<&str> = bundled::names("platforms").collect();
             let near = nearest(&path.to_string_lossy(), names.iter().copied());
             let near = near.map_or(String::new(), |name| format!("did you mean '{name}'? "));

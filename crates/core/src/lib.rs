@@ -166,13 +166,13 @@ pub mod input;
 mod methods;
 pub mod plan;
 pub mod plan_check;
+mod planner_options;
 pub mod recorded;
 pub mod request;
 pub mod rules;
 pub mod run;
 mod schedule_json;
 pub mod schema;
-mod search;
 pub mod simulation;
 pub mod what_if;
 

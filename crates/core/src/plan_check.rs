@@ -62,10 +62,12 @@ pub(crate) fn follow(
 /// Lists the causes of the difference, each with its seconds; causes below a thousandth of the makespan are
 /// left out. `levels` is the label for changed levels.
 pub fn why(check: &Check, levels: &'static str) -> Vec<(String, &'static str)> {
-    let transfers = match check.shared_links {
-        true if check.sharing > 0.0 => "transfers sharing links",
-        _ if check.sharing > 0.0 => "transfers slower than planned",
-        _ => "transfers quicker than planned",
+    let transfers = if check.sharing <= 0.0 {
+        "transfers quicker than planned"
+    } else if check.shared_links {
+        "transfers sharing links"
+    } else {
+        "transfers slower than planned"
     };
     let parts = [
         (check.sharing, transfers),

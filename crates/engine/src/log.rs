@@ -6,7 +6,7 @@
 
 use crate::journal::JournalError;
 use serde::{Deserialize, Serialize};
-use slackline_react::{Around, Decision, Event, Monitoring, Policy, Reasons, Situation};
+use slackline_react::{Around, Decision, Event, Explanation, Monitoring, Policy, Situation};
 use std::io::{BufRead, Write};
 
 const SCHEMA: &str = "slackline/decisions/1";
@@ -22,7 +22,7 @@ pub struct Call {
     pub decisions: Vec<Decision>,
     /// Why, where it says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<Reasons>,
+    pub why: Option<Explanation>,
 }
 
 /// All calls of a run.

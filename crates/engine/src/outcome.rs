@@ -2,7 +2,7 @@
 
 use slackline_model::schedule::Lease;
 use slackline_model::{Schedule, Trace, Workflow};
-use slackline_react::{Arrived, Taught};
+use slackline_react::{Arrived, LearnedFigures};
 use std::sync::Arc;
 
 /// How a run ended.
@@ -71,7 +71,7 @@ pub struct Outcome {
     /// The machines that were leased, in order of their orders.
     pub leases: Vec<Lease>,
     /// What it has taught.
-    pub taught: Taught,
+    pub taught: LearnedFigures,
 }
 
 impl Outcome {

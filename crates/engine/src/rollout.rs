@@ -13,7 +13,7 @@ use slackline_model::platform::{
 };
 use slackline_model::scenario::{HostWorld, LinkWorld, PairWorld, World};
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
-use slackline_react::{Course, Foresight, Plan, Policy, Situation, TaskState};
+use slackline_react::{LevelForecast, Plan, PlanSimulator, Policy, Situation, TaskState};
 use slackline_simulate::{Models, NetworkModel};
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -101,7 +101,7 @@ impl Rollout {
         &mut self,
         now: &Situation,
         used: &[bool],
-        course: &Course,
+        course: &LevelForecast,
         peak: &PlanningNetwork,
     ) -> Option<World> {
         let mut world = World {
@@ -124,7 +124,7 @@ impl Rollout {
     fn link_courses(
         &mut self,
         now: &Situation,
-        course: &Course,
+        course: &LevelForecast,
         peak: &PlanningNetwork,
         world: &mut World,
     ) -> Option<()> {
@@ -196,7 +196,7 @@ fn same_rates(a: &PlanningNetwork, b: &PlanningNetwork) -> bool {
 /// The connections of a matrix as shares of what it says.
 fn pair_courses(
     now: &Situation,
-    course: &Course,
+    course: &LevelForecast,
     peak: &PlanningNetwork,
 ) -> Option<Vec<PairWorld>> {
     let hosts = now.platform.hosts().len();
@@ -229,13 +229,13 @@ fn can_copy(now: &Situation) -> bool {
     !(now.central || now.anticipated || bounded || now.charges_local())
 }
 
-impl Foresight for Rollout {
+impl PlanSimulator for Rollout {
     fn follow(
         &mut self,
         now: &Situation,
         plan: &Plan,
         then: Option<&mut dyn Policy>,
-        course: &Course,
+        course: &LevelForecast,
         limit: f64,
     ) -> Option<f64> {
         if !can_copy(now) {

@@ -52,7 +52,7 @@ pub struct ActivityPlan {
 }
 
 #[derive(Debug, Deserialize)]
-struct Document {
+struct ActivitiesFile {
     name: Option<String>,
     about: Option<String>,
     #[serde(default)]
@@ -121,7 +121,7 @@ pub fn read(files: &FileAccess, path: &Path) -> Result<ActivityPlan> {
 
 /// Reads a plan from a text.
 pub fn parse(text: &str) -> Result<ActivityPlan> {
-    let document: Document = serde_json::from_str(text).map_err(json_error)?;
+    let document: ActivitiesFile = serde_json::from_str(text).map_err(json_error)?;
     let settings = document.config.into_iter().map(|(key, value)| match value {
         serde_json::Value::String(text) => (key, text),
         other => (key, other.to_string()),

@@ -50,9 +50,10 @@ impl<'de> Deserialize<'de> for IterationsEntry {
 
 /// A whole number from 1 on.
 fn whole(what: &str, value: f64) -> Result<u64, String> {
-    match value >= 1.0 && value.fract() == 0.0 && value <= 2f64.powi(53) {
-        true => Ok(value as u64),
-        false => Err(format!("{what} is {value}; iterations are whole numbers from 1 on")),
+    if value >= 1.0 && value.fract() == 0.0 && value <= 2f64.powi(53) {
+        Ok(value as u64)
+    } else {
+        Err(format!("{what} is {value}; iterations are whole numbers from 1 on"))
     }
 }
 

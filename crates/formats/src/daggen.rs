@@ -39,7 +39,7 @@ fn content(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum NodeKind {
     Tie,
     Computation { alpha: f64 },
     Transfer,
@@ -49,7 +49,7 @@ struct Node<'a> {
     line: usize,
     number: &'a str,
     successors: Vec<&'a str>,
-    kind: Kind,
+    kind: NodeKind,
     amount: f64,
 }
 
@@ -95,13 +95,13 @@ fn node<'a>(line: usize, mut words: impl Iterator<Item = &'a str>) -> Result<Nod
     };
     let alpha = value("alpha", alpha)?;
     let kind = match kind {
-        "ROOT" | "END" => Kind::Tie,
-        "COMPUTATION" if alpha <= 1.0 => Kind::Computation { alpha },
+        "ROOT" | "END" => NodeKind::Tie,
+        "COMPUTATION" if alpha <= 1.0 => NodeKind::Computation { alpha },
         "COMPUTATION" => {
             let message = format!("alpha of node {number} must lie in [0, 1], not {alpha}");
             return Err(FormatError::at(line, 1, message));
         }
-        "TRANSFER" => Kind::Transfer,
+        "TRANSFER" => NodeKind::Transfer,
         other => {
             let message = format!("a node is ROOT, END, COMPUTATION or TRANSFER, not '{other}'");
             return Err(FormatError::at(line, 1, message));
@@ -111,7 +111,7 @@ fn node<'a>(line: usize, mut words: impl Iterator<Item = &'a str>) -> Result<Nod
         "-" => Vec::new(),
         list => list.split(',').filter(|word| !word.is_empty()).collect(),
     };
-    let amount = value(if kind == Kind::Transfer { "bytes" } else { "flop" }, amount)?;
+    let amount = value(if kind == NodeKind::Transfer { "bytes" } else { "flop" }, amount)?;
     Ok(Node { line, number, successors, kind, amount })
 }
 
@@ -126,7 +126,7 @@ fn build(nodes: &[Node<'_>]) -> Result<Workflow> {
     let mut builder = WorkflowBuilder::new("");
     let mut tasks = vec![None; nodes.len()];
     for (index, node) in nodes.iter().enumerate() {
-        if let Kind::Computation { alpha: serial } = node.kind {
+        if let NodeKind::Computation { alpha: serial } = node.kind {
             let task = Task::new(format!("t{}", node.number), node.amount);
             let speedup = SpeedUp::Amdahl { serial };
             let task = Task { speedup, max_width: u32::MAX, spread: true, ..task };
@@ -141,7 +141,7 @@ fn build(nodes: &[Node<'_>]) -> Result<Workflow> {
         at.get(number).copied().ok_or_else(unknown)
     };
     for (index, node) in nodes.iter().enumerate() {
-        if node.kind == Kind::Transfer && node.successors.len() != 1 {
+        if node.kind == NodeKind::Transfer && node.successors.len() != 1 {
             let message = format!("transfer {} must have one successor", node.number);
             return Err(FormatError::at(node.line, 1, message));
         }
@@ -149,13 +149,13 @@ fn build(nodes: &[Node<'_>]) -> Result<Workflow> {
         for &successor in &node.successors {
             let next = find(node, successor)?;
             match nodes[next].kind {
-                Kind::Tie => {}
-                Kind::Computation { .. } => {
+                NodeKind::Tie => {}
+                NodeKind::Computation { .. } => {
                     if let Some(to) = tasks[next] {
                         builder.add_control(from, to)?;
                     }
                 }
-                Kind::Transfer => {
+                NodeKind::Transfer => {
                     let target = find(&nodes[next], nodes[next].successors.first().unwrap_or(&""))?;
                     if let Some(to) = tasks[target] {
                         builder.add_edge(from, to, nodes[next].amount)?;

@@ -59,14 +59,14 @@ fn recognise(text: &str) -> bool {
 #[serde(rename_all = "camelCase")]
 struct File {
     name: Option<String>,
-    jobs: Vec<Job>,
+    jobs: Vec<JobEntry>,
     job_dependencies: Option<Vec<Dependency>>,
     replica_catalog: Option<Replicas>,
     transformation_catalog: Option<Transformations>,
 }
 
 #[derive(Deserialize)]
-struct Job {
+struct JobEntry {
     #[serde(rename = "type")]
     role: Option<String>,
     id: Option<String>,
@@ -232,7 +232,7 @@ fn programs(catalog: Option<Transformations>) -> HashMap<Transformed, String> {
 fn add_job(
     builder: &mut WorkflowBuilder,
     flow: &mut Flow,
-    job: Job,
+    job: JobEntry,
     programs: &HashMap<Transformed, String>,
 ) -> Result<bool> {
     let Some(id) = job.id.filter(|id| !id.is_empty()) else {

@@ -41,10 +41,12 @@ impl PlatformFormat {
 
     /// The format of a text: XML begins with an angle bracket, a grid with its name.
     pub fn of_text(text: &str) -> PlatformFormat {
-        match text.trim_start().starts_with('<') {
-            true => PlatformFormat::SimgridXml,
-            false if grid::recognise(text) => PlatformFormat::Grid,
-            false => PlatformFormat::Toml,
+        if text.trim_start().starts_with('<') {
+            PlatformFormat::SimgridXml
+        } else if grid::recognise(text) {
+            PlatformFormat::Grid
+        } else {
+            PlatformFormat::Toml
         }
     }
 

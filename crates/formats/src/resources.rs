@@ -52,9 +52,10 @@ impl<'de> Deserialize<'de> for Given {
                 f.write_str("a number, or a size with its unit in quotes")
             }
             fn visit_f64<E: Error>(self, number: f64) -> Result<Given, E> {
-                match number.is_finite() && number >= 0.0 {
-                    true => Ok(Given::Units(number)),
-                    false => Err(E::custom(format!("an amount cannot be {number}"))),
+                if number.is_finite() && number >= 0.0 {
+                    Ok(Given::Units(number))
+                } else {
+                    Err(E::custom(format!("an amount cannot be {number}")))
                 }
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<Given, E> {

@@ -39,19 +39,17 @@ pub fn write(
 
 fn field(text: &str) -> Cow<'_, str> {
     let text = shown(text);
-    match text.contains([',', '"']) || text.starts_with('\'') {
-        true => Cow::Owned(format!("\"{}\"", text.replace('"', "\"\""))),
-        false => text,
+    if text.contains([',', '"']) || text.starts_with('\'') {
+        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
+    } else {
+        text
     }
 }
 
 /// A name as a cell shows it: printable, and no formula.
 fn shown(text: &str) -> Cow<'_, str> {
     let text = printable(text);
-    match text.starts_with(['=', '+', '-', '@']) {
-        true => Cow::Owned(format!("'{text}")),
-        false => text,
-    }
+    if text.starts_with(['=', '+', '-', '@']) { Cow::Owned(format!("'{text}")) } else { text }
 }
 
 /// Whether a text is a schedule written here.

@@ -33,7 +33,7 @@ pub const SCHEMA: &str = "slackline/schedule/1";
 
 #[derive(Deserialize)]
 struct File {
-    schedule: Option<Vec<Entry>>,
+    schedule: Option<Vec<TaskEntry>>,
     /// Several plans or runs of one problem, each with a schedule.
     #[serde(default, alias = "runs")]
     plans: Vec<File>,
@@ -69,7 +69,7 @@ fn yes() -> bool {
 impl File {
     /// The one with a schedule: itself, or of several the shortest that is finished, which is the
     /// one that a comparison shows.
-    fn shortest(self) -> Result<(Vec<Entry>, Vec<TransferEntry>, Vec<LeaseEntry>)> {
+    fn shortest(self) -> Result<(Vec<TaskEntry>, Vec<TransferEntry>, Vec<LeaseEntry>)> {
         if let Some(schedule) = self.schedule {
             let transfers = match self.transfers {
                 Transfers::Planned(list) => list,
@@ -90,7 +90,7 @@ impl File {
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct TaskEntry {
     task: String,
     processor: Option<String>,
     #[serde(default)]
@@ -130,9 +130,10 @@ pub fn read(text: &str, problem: &Problem<'_>) -> Result<Schedule> {
         let path = || format!("schedule[{i}]");
         let task = names.task(&entry.task).map_err(|e| e.under(path))?;
         // If tasks may be wide, documents list all processors, and for narrow tasks also the single one.
-        let listed = match entry.processors.is_empty() {
-            true => entry.processor.as_slice(),
-            false => &entry.processors,
+        let listed = if entry.processors.is_empty() {
+            entry.processor.as_slice()
+        } else {
+            &entry.processors
         };
         let procs = listed.iter().map(|name| names.proc(name)).collect::<Result<Vec<ProcId>>>();
         let procs = procs.map_err(|e| e.under(path))?;

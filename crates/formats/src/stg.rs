@@ -69,7 +69,7 @@ pub fn read(source: impl Read) -> Result<Workflow> {
         return Err(spot.error(format!("{declared} tasks are more than Slackline can hold")));
     }
     let mut graph = Graph { declared, first: 0, times: Vec::new(), edges: Vec::new() };
-    let mut record = Record::default();
+    let mut record = TaskRecord::default();
     while let Some(spot) = lines.next(&mut fields, 3 + 2 * (declared as usize + 2))? {
         record.start(spot, &fields, &mut graph)?;
         if record.needs_lines() {
@@ -182,7 +182,7 @@ struct Graph {
 
 /// The record of one task while it is read.
 #[derive(Default)]
-struct Record {
+struct TaskRecord {
     spot: Option<Spot>,
     task: u64,
     predecessors: u64,
@@ -190,7 +190,7 @@ struct Record {
     parents: Vec<(u32, f64)>,
 }
 
-impl Record {
+impl TaskRecord {
     /// The line that starts the record: number, time, count and, in most files, the rest.
     fn start(&mut self, spot: Spot, fields: &[Field], graph: &mut Graph) -> Result<()> {
         let [task, time, many, rest @ ..] = fields else {

@@ -40,14 +40,15 @@ impl fmt::Display for Times {
             }
             Times::Machines { least, most, unknown } => {
                 write!(f, "recorded seconds at ")?;
-                match least == most {
-                    true => write!(f, "the {} of their machines", fmt_speed(least))?,
-                    false => write!(
+                if least == most {
+                    write!(f, "the {} of their machines", fmt_speed(least))?
+                } else {
+                    write!(
                         f,
                         "the speeds of their machines, {} to {}",
                         fmt_speed(least),
                         fmt_speed(most)
-                    )?,
+                    )?
                 }
                 match unknown {
                     0 => Ok(()),
@@ -121,14 +122,16 @@ impl Document {
         let speed = self.workflow.reference_speed();
         let known = || self.recorded.iter().flat_map(Recorded::speeds).flatten();
         let least = known().fold(f64::INFINITY, f64::min);
-        match format.tells_seconds() {
-            false => Times::Work,
-            true if least.is_finite() => Times::Machines {
+        if !format.tells_seconds() {
+            Times::Work
+        } else if least.is_finite() {
+            Times::Machines {
                 least,
                 most: known().fold(0.0, f64::max),
                 unknown: self.workflow.len() - known().count(),
-            },
-            true => Times::Assumed { speed },
+            }
+        } else {
+            Times::Assumed { speed }
         }
     }
 

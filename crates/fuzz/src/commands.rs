@@ -1,6 +1,6 @@
 //! Commands for a mutated file, and odd arguments.
 
-use crate::seeds::Kind;
+use crate::seeds::FileKind;
 use rand::RngExt;
 use slackline_model::rng::Stream;
 use std::path::{Path, PathBuf};
@@ -203,48 +203,54 @@ const VALUES: &[&str] = &[
     "1e-300h",
 ];
 
-fn lines_of(kind: Kind) -> &'static [&'static str] {
+fn lines_of(kind: FileKind) -> &'static [&'static str] {
     match kind {
-        Kind::Workflow => WORKFLOW,
-        Kind::Platform => PLATFORM,
-        Kind::Scenario => SCENARIO,
-        Kind::Schedule => SCHEDULE,
-        Kind::Stream => STREAM,
-        Kind::Activities => ACTIVITIES,
-        Kind::Mpi => MPI,
-        Kind::Instance => INSTANCE,
-        Kind::Sweep => SWEEP,
-        Kind::Grid => GRID,
-        Kind::Course => COURSE,
-        Kind::Run => RUN,
-        Kind::Decisions => DECISIONS,
-        Kind::Settings => SETTINGS,
-        Kind::Hosts => HOSTS,
-        Kind::Measurements => MEASUREMENTS,
-        Kind::BatchLog => BATCH_LOG,
-        Kind::BatchSite => BATCH_SITE,
-        Kind::Stack => STACK,
-        Kind::Tape => TAPE,
-        Kind::Storage => STORAGE,
-        Kind::Records => RECORDS,
+        FileKind::Workflow => WORKFLOW,
+        FileKind::Platform => PLATFORM,
+        FileKind::Scenario => SCENARIO,
+        FileKind::Schedule => SCHEDULE,
+        FileKind::Stream => STREAM,
+        FileKind::Activities => ACTIVITIES,
+        FileKind::Mpi => MPI,
+        FileKind::Instance => INSTANCE,
+        FileKind::Sweep => SWEEP,
+        FileKind::Grid => GRID,
+        FileKind::Course => COURSE,
+        FileKind::Run => RUN,
+        FileKind::Decisions => DECISIONS,
+        FileKind::Settings => SETTINGS,
+        FileKind::Hosts => HOSTS,
+        FileKind::Measurements => MEASUREMENTS,
+        FileKind::BatchLog => BATCH_LOG,
+        FileKind::BatchSite => BATCH_SITE,
+        FileKind::Stack => STACK,
+        FileKind::Tape => TAPE,
+        FileKind::Storage => STORAGE,
+        FileKind::Records => RECORDS,
     }
 }
 
 /// Returns the path of the mutated file of a kind.
-pub(crate) fn file(kind: Kind, extension: &str, folder: &Path) -> PathBuf {
+pub(crate) fn file(kind: FileKind, extension: &str, folder: &Path) -> PathBuf {
     match kind {
-        Kind::Course => folder.join("course/net"),
-        Kind::Run => folder.join("run/log.jsonl"),
+        FileKind::Course => folder.join("course/net"),
+        FileKind::Run => folder.join("run/log.jsonl"),
         _ => folder.join(format!("in.{extension}")),
     }
 }
 
 /// One of the commands of a kind; now and then with an absurd option.
-pub(crate) fn line(kind: Kind, extension: &str, folder: &Path, random: &mut Stream) -> Vec<String> {
+pub(crate) fn line(
+    kind: FileKind,
+    extension: &str,
+    folder: &Path,
+    random: &mut Stream,
+) -> Vec<String> {
     let lines = lines_of(kind);
     let mut words = words(lines[random.random_range(0..lines.len())], kind, extension, folder);
     // Levels of a grid change every five seconds: honest runs through years take too long.
-    if matches!(kind, Kind::Sweep | Kind::Grid | Kind::Course) && words[1] == "simulate" {
+    if matches!(kind, FileKind::Sweep | FileKind::Grid | FileKind::Course) && words[1] == "simulate"
+    {
         words.extend(["--until", "500"].map(str::to_string));
     }
     if random.random_range(0..6) == 0 {
@@ -259,11 +265,11 @@ pub(crate) fn line(kind: Kind, extension: &str, folder: &Path, random: &mut Stre
 }
 
 /// Every command of a kind.
-pub(crate) fn every(kind: Kind, extension: &str, folder: &Path) -> Vec<Vec<String>> {
+pub(crate) fn every(kind: FileKind, extension: &str, folder: &Path) -> Vec<Vec<String>> {
     lines_of(kind).iter().map(|line| words(line, kind, extension, folder)).collect()
 }
 
-fn words(line: &str, kind: Kind, extension: &str, folder: &Path) -> Vec<String> {
+fn words(line: &str, kind: FileKind, extension: &str, folder: &Path) -> Vec<String> {
     let input = file(kind, extension, folder);
     let (input, beside) = (input.to_string_lossy(), folder.to_string_lossy());
     let output = folder.join("out").to_string_lossy().into_owned();

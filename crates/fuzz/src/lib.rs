@@ -14,7 +14,7 @@ mod commands;
 mod mutate;
 mod seeds;
 
-pub use seeds::{Kind, Seed};
+pub use seeds::{FileKind, Seed};
 
 use rand::RngExt;
 use rustix::time::{ClockId, clock_gettime};
@@ -142,7 +142,7 @@ impl Fuzzer {
         let seed = &self.seeds[random.random_range(0..self.seeds.len())];
         let other = &self.seeds[random.random_range(0..self.seeds.len())];
         let mut text = mutate::mutated(&seed.text, &other.text, &mut random);
-        if seed.kind == Kind::Run && random.random_bool(0.8) {
+        if seed.kind == FileKind::Run && random.random_bool(0.8) {
             text = mutate::sealed(&text); // else it ends where it was changed
         }
         let line = commands::line(seed.kind, &seed.extension, self.folder.path(), &mut random);
@@ -150,7 +150,7 @@ impl Fuzzer {
     }
 
     /// Runs every command of a kind on one text: for what was once found.
-    pub fn replay(&self, text: &[u8], kind: Kind, extension: &str) -> Tally {
+    pub fn replay(&self, text: &[u8], kind: FileKind, extension: &str) -> Tally {
         let mut tally = Tally::default();
         let seed = Seed { kind, extension: extension.to_string(), text: text.to_vec() };
         let lines = commands::every(kind, extension, self.folder.path());

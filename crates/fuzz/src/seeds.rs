@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// The verb or role for which a file is an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A workflow.
     Workflow,
     /// A platform.
@@ -52,32 +52,32 @@ pub enum Kind {
     Records,
 }
 
-impl Kind {
+impl FileKind {
     /// By the name that a file of the corpus begins with.
-    pub fn named(name: &str) -> Option<Kind> {
+    pub fn named(name: &str) -> Option<FileKind> {
         let kinds = [
-            ("workflow", Kind::Workflow),
-            ("platform", Kind::Platform),
-            ("scenario", Kind::Scenario),
-            ("schedule", Kind::Schedule),
-            ("stream", Kind::Stream),
-            ("activities", Kind::Activities),
-            ("mpi", Kind::Mpi),
-            ("instance", Kind::Instance),
-            ("sweep", Kind::Sweep),
-            ("grid", Kind::Grid),
-            ("course", Kind::Course),
-            ("run", Kind::Run),
-            ("decisions", Kind::Decisions),
-            ("settings", Kind::Settings),
-            ("hosts", Kind::Hosts),
-            ("measurements", Kind::Measurements),
-            ("batch-log", Kind::BatchLog),
-            ("batch-site", Kind::BatchSite),
-            ("tape", Kind::Tape),
-            ("stack", Kind::Stack),
-            ("storage", Kind::Storage),
-            ("records", Kind::Records),
+            ("workflow", FileKind::Workflow),
+            ("platform", FileKind::Platform),
+            ("scenario", FileKind::Scenario),
+            ("schedule", FileKind::Schedule),
+            ("stream", FileKind::Stream),
+            ("activities", FileKind::Activities),
+            ("mpi", FileKind::Mpi),
+            ("instance", FileKind::Instance),
+            ("sweep", FileKind::Sweep),
+            ("grid", FileKind::Grid),
+            ("course", FileKind::Course),
+            ("run", FileKind::Run),
+            ("decisions", FileKind::Decisions),
+            ("settings", FileKind::Settings),
+            ("hosts", FileKind::Hosts),
+            ("measurements", FileKind::Measurements),
+            ("batch-log", FileKind::BatchLog),
+            ("batch-site", FileKind::BatchSite),
+            ("tape", FileKind::Tape),
+            ("stack", FileKind::Stack),
+            ("storage", FileKind::Storage),
+            ("records", FileKind::Records),
         ];
         kinds.into_iter().find(|(word, _)| name.starts_with(word)).map(|(_, kind)| kind)
     }
@@ -87,43 +87,51 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub struct Seed {
     /// Its role.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// The extension that its commands see.
     pub extension: String,
     /// Content of the file.
     pub text: Vec<u8>,
 }
 
-const WRITTEN: &[(&str, Kind, &str)] = &[
-    ("convert montage OUT", Kind::Workflow, "dax"),
-    ("convert fork-join OUT --to wfformat", Kind::Workflow, "json"),
-    ("convert gauss OUT --to instance --platform small-cluster", Kind::Workflow, "json"),
-    ("generate workflow daggen --tasks 12 -o OUT", Kind::Workflow, "toml"),
-    ("convert small-cluster OUT", Kind::Platform, "xml"),
-    ("convert two-site-grid OUT", Kind::Platform, "xml"),
-    ("generate scenario failure --platform small-cluster --seed 2 -o OUT", Kind::Scenario, "toml"),
+const WRITTEN: &[(&str, FileKind, &str)] = &[
+    ("convert montage OUT", FileKind::Workflow, "dax"),
+    ("convert fork-join OUT --to wfformat", FileKind::Workflow, "json"),
+    ("convert gauss OUT --to instance --platform small-cluster", FileKind::Workflow, "json"),
+    ("generate workflow daggen --tasks 12 -o OUT", FileKind::Workflow, "toml"),
+    ("convert small-cluster OUT", FileKind::Platform, "xml"),
+    ("convert two-site-grid OUT", FileKind::Platform, "xml"),
     (
-        "generate scenario sce --platform small-cluster --makespan 100 -o OUT",
-        Kind::Scenario,
+        "generate scenario failure --platform small-cluster --seed 2 -o OUT",
+        FileKind::Scenario,
         "toml",
     ),
-    ("generate scenario failure --platform small-cluster --seed 3 -o OUT", Kind::Scenario, "json"),
-    ("plan gauss --platform small-cluster -o OUT", Kind::Schedule, "json"),
-    ("plan gauss --platform small-cluster -o OUT", Kind::Schedule, "csv"),
-    ("simulate gauss --platform small-cluster --trace OUT", Kind::Schedule, "jsonl"),
+    (
+        "generate scenario sce --platform small-cluster --makespan 100 -o OUT",
+        FileKind::Scenario,
+        "toml",
+    ),
+    (
+        "generate scenario failure --platform small-cluster --seed 3 -o OUT",
+        FileKind::Scenario,
+        "json",
+    ),
+    ("plan gauss --platform small-cluster -o OUT", FileKind::Schedule, "json"),
+    ("plan gauss --platform small-cluster -o OUT", FileKind::Schedule, "csv"),
+    ("simulate gauss --platform small-cluster --trace OUT", FileKind::Schedule, "jsonl"),
     (
         "simulate gauss --platform small-cluster --policy gtp/c --decisions OUT",
-        Kind::Decisions,
+        FileKind::Decisions,
         "jsonl",
     ),
 ];
 
 /// Documents on standard output; `show` and others read them again.
-const PRINTED: &[(&str, Kind)] = &[
-    ("simulate gauss --platform small-cluster --json", Kind::Schedule),
-    ("plan gauss --platform small-cluster --algorithm heft,cpop --json", Kind::Schedule),
-    ("simulate gauss --platform small-cluster --compare static,gtp/c --json", Kind::Schedule),
-    ("show montage --json", Kind::Schedule),
+const PRINTED: &[(&str, FileKind)] = &[
+    ("simulate gauss --platform small-cluster --json", FileKind::Schedule),
+    ("plan gauss --platform small-cluster --algorithm heft,cpop --json", FileKind::Schedule),
+    ("simulate gauss --platform small-cluster --compare static,gtp/c --json", FileKind::Schedule),
+    ("show montage --json", FileKind::Schedule),
 ];
 
 const STREAM: &str = "[[arrival]]\nworkflow = \"gauss\"\nat = 0\nowner = \"a\"\nbudget = 5\n\
@@ -280,26 +288,26 @@ pub(crate) fn all(folder: &Path) -> Vec<Seed> {
     let seed =
         |kind, extension: &str, text: Vec<u8>| Seed { kind, extension: extension.into(), text };
     let mut seeds = vec![
-        seed(Kind::Stream, "toml", STREAM.into()),
-        seed(Kind::Activities, "json", ACTIVITIES.into()),
-        seed(Kind::Mpi, "tit", MPI.into()),
-        seed(Kind::Instance, "json", INSTANCE.into()),
-        seed(Kind::Sweep, "work", SWEEP.into()),
-        seed(Kind::Grid, "grid", GRID.into()),
-        seed(Kind::Course, "", COURSE.into()),
-        seed(Kind::Run, "jsonl", LOG.into()),
-        seed(Kind::Settings, "toml", SETTINGS.into()),
-        seed(Kind::Hosts, "txt", "fast-0\nslow-1\n".into()),
-        seed(Kind::Measurements, "csv", MEASUREMENTS.into()),
-        seed(Kind::BatchLog, "swf", SWF.into()),
-        seed(Kind::BatchLog, "txt", SACCT.into()),
-        seed(Kind::BatchSite, "json", SITE.into()),
-        seed(Kind::Tape, "json", TAPE.into()),
-        seed(Kind::Stack, "json", STACK.into()),
-        seed(Kind::Storage, "json", OPERATIONS.into()),
-        seed(Kind::Storage, "json", SCRIPT.into()),
+        seed(FileKind::Stream, "toml", STREAM.into()),
+        seed(FileKind::Activities, "json", ACTIVITIES.into()),
+        seed(FileKind::Mpi, "tit", MPI.into()),
+        seed(FileKind::Instance, "json", INSTANCE.into()),
+        seed(FileKind::Sweep, "work", SWEEP.into()),
+        seed(FileKind::Grid, "grid", GRID.into()),
+        seed(FileKind::Course, "", COURSE.into()),
+        seed(FileKind::Run, "jsonl", LOG.into()),
+        seed(FileKind::Settings, "toml", SETTINGS.into()),
+        seed(FileKind::Hosts, "txt", "fast-0\nslow-1\n".into()),
+        seed(FileKind::Measurements, "csv", MEASUREMENTS.into()),
+        seed(FileKind::BatchLog, "swf", SWF.into()),
+        seed(FileKind::BatchLog, "txt", SACCT.into()),
+        seed(FileKind::BatchSite, "json", SITE.into()),
+        seed(FileKind::Tape, "json", TAPE.into()),
+        seed(FileKind::Stack, "json", STACK.into()),
+        seed(FileKind::Storage, "json", OPERATIONS.into()),
+        seed(FileKind::Storage, "json", SCRIPT.into()),
     ];
-    seeds.extend(RECORDS.iter().map(|(end, text)| seed(Kind::Records, end, (*text).into())));
+    seeds.extend(RECORDS.iter().map(|(end, text)| seed(FileKind::Records, end, (*text).into())));
     for inner in ["course", "run"] {
         let _ = std::fs::create_dir_all(folder.join(inner));
     }
@@ -309,9 +317,9 @@ pub(crate) fn all(folder: &Path) -> Vec<Seed> {
     let examples = folder.join("examples");
     run(&format!("examples {} --quiet", examples.display()));
     let bundled = [
-        ("workflows", Kind::Workflow),
-        ("platforms", Kind::Platform),
-        ("scenarios", Kind::Scenario),
+        ("workflows", FileKind::Workflow),
+        ("platforms", FileKind::Platform),
+        ("scenarios", FileKind::Scenario),
     ];
     for (name, kind) in bundled {
         let entries = std::fs::read_dir(examples.join(name)).into_iter().flatten().flatten();

@@ -3,7 +3,7 @@
 //! to run a part. Runs per second are the inverse of the printed times.
 
 use slackline_engine::Recording;
-use slackline_lab::worlds::{GtpWorld, Kind, Way};
+use slackline_lab::gtp_cases::{GtpCase, GtpSettings, RunOptions};
 use slackline_react::registry;
 
 fn main() {
@@ -14,16 +14,23 @@ const POLICIES: [&str; 7] =
     ["static", "gtp", "gtp/c", "sr-slack", "sr-spare", "just-in-time", "slackline"];
 
 fn bench(bencher: divan::Bencher<'_, '_>, name: &str, tasks: usize, processors: usize) {
-    let kind =
-        Kind { processors, tasks, variability: 0.5, ccr: 0.5, persistence: 3.0, failure: false };
+    let kind = GtpSettings {
+        processors,
+        tasks,
+        variability: 0.5,
+        ccr: 0.5,
+        persistence: 3.0,
+        failure: false,
+    };
     // Three predecessors per task on average; layers of ten.
     const GRAPH: usize = 7;
     #[allow(clippy::expect_used)] // the generator makes whole worlds
-    let world = GtpWorld::new(&kind, GRAPH, 1).expect("a world");
+    let world = GtpCase::new(&kind, GRAPH, 1).expect("a world");
     #[allow(clippy::expect_used)] // the names above are registered
     let entry = registry::find(name).expect("a policy");
     #[allow(clippy::expect_used)] // HEFT and the rules of the links are there
-    let cell = Way::usual(entry).and_then(|way| world.cell(&way)).expect("a cell");
+    let cell =
+        RunOptions::usual(entry).and_then(|run_options| world.cell(&run_options)).expect("a cell");
     bencher.bench(|| cell.run(Recording::KeepWork));
 }
 

@@ -2,9 +2,9 @@
 //! TASKS and PROCESSORS are lists such as `50,300`. The first policy is the one compared to.
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // a tool for the developer's eye
 
+use slackline_lab::gtp_cases::GtpSettings;
 use slackline_lab::papers::Watch;
 use slackline_lab::study::{Contender, Grid, compare};
-use slackline_lab::worlds::Kind;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -21,7 +21,7 @@ fn main() {
     let names = &args[4..];
     let contenders: Vec<Contender> = names.iter().map(|n| Contender::named(n).unwrap()).collect();
     let results = compare(&contenders, &grid.cells(), graphs, seed, &Watch::new(&|_| {})).unwrap();
-    let row = |label: &str, keep: &dyn Fn(&Kind) -> bool| {
+    let row = |label: &str, keep: &dyn Fn(&GtpSettings) -> bool| {
         let means = (0..names.len()).map(|p| format!("{:>9.3}", results.mean(p, keep).value));
         let ratios = (0..names.len()).map(|p| format!("{:>7.3}", results.ratio(p, 0, keep).value));
         println!("{label:<16}{} |{}", means.collect::<String>(), ratios.collect::<String>());
@@ -48,7 +48,7 @@ fn main() {
     for (p, name) in names.iter().enumerate().skip(1) {
         println!("worst of {name}");
         for (cell, ratio) in results.worst_cells(p, 0).iter().take(6) {
-            let Kind { processors, tasks, variability, ccr, persistence, failure } = cell;
+            let GtpSettings { processors, tasks, variability, ccr, persistence, failure } = cell;
             println!(
                 "  {:.3} ± {:.3}: P={processors} n={tasks} ccr={ccr} z={variability} m={persistence} failure={failure}",
                 ratio.value,

@@ -1,8 +1,8 @@
 //! Comparison of policies: the same cases for all, over a grid of kinds of cases.
 
 use crate::cell::{Recipe, deciding, policy};
+use crate::gtp_cases::{GtpCase, GtpSettings, RunOptions};
 use crate::papers::{StudyError, Watch};
-use crate::worlds::{GtpWorld, Kind, Way};
 use slackline_analysis::statistics::Estimate;
 use slackline_engine::Recording;
 use slackline_react::Transfers;
@@ -27,7 +27,7 @@ pub struct Grid {
 
 impl Grid {
     /// Its kinds. A case without changes has no persistence: one kind represents all.
-    pub fn cells(&self) -> Vec<Kind> {
+    pub fn cells(&self) -> Vec<GtpSettings> {
         let mut cells = Vec::new();
         for &tasks in &self.tasks {
             for &processors in &self.processors {
@@ -35,7 +35,7 @@ impl Grid {
                     for &failure in &self.failure {
                         for &variability in &self.variability {
                             for &persistence in &self.persistence {
-                                cells.push(Kind {
+                                cells.push(GtpSettings {
                                     processors,
                                     tasks,
                                     variability,
@@ -81,9 +81,9 @@ impl Contender {
     }
 
     /// Run options for this case.
-    fn way(&self, kind: &Kind) -> Result<Way, StudyError> {
-        let usual = Way::usual(self.surviving(kind.failure))?;
-        Ok(Way { transfers: self.transfers, ..usual })
+    fn run_options(&self, kind: &GtpSettings) -> Result<RunOptions, StudyError> {
+        let usual = RunOptions::usual(self.surviving(kind.failure))?;
+        Ok(RunOptions { transfers: self.transfers, ..usual })
     }
 
     /// The contender with another mode of transfers.
@@ -96,7 +96,7 @@ impl Contender {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
     /// The cells.
-    pub cells: Vec<Kind>,
+    pub cells: Vec<GtpSettings>,
     /// Per cell, per policy, per graph.
     pub nsl: Vec<Vec<Vec<f64>>>,
 }
@@ -106,7 +106,7 @@ pub struct Results {
 pub struct Member {
     /// Index of its kind.
     cell: usize,
-    kind: Kind,
+    kind: GtpSettings,
     graph: usize,
     seed: u64,
 }
@@ -116,8 +116,8 @@ const SHAPES: usize = 12;
 
 impl Member {
     /// `graphs` cases of every kind.
-    pub fn all(cells: &[Kind], graphs: usize, seed: u64) -> Vec<Member> {
-        let of_kind = |(cell, &kind): (usize, &Kind)| {
+    pub fn all(cells: &[GtpSettings], graphs: usize, seed: u64) -> Vec<Member> {
+        let of_kind = |(cell, &kind): (usize, &GtpSettings)| {
             // Few graphs per cell still go round all shapes over the cells.
             let graph = move |g: usize| (cell * graphs + g) % SHAPES;
             (0..graphs).map(move |g| Member { cell, kind, graph: graph(g), seed: seed + g as u64 })
@@ -125,15 +125,15 @@ impl Member {
         cells.iter().enumerate().flat_map(of_kind).collect()
     }
 
-    fn world(&self) -> Result<GtpWorld, StudyError> {
-        GtpWorld::new(&self.kind, self.graph, self.seed)
+    fn world(&self) -> Result<GtpCase, StudyError> {
+        GtpCase::new(&self.kind, self.graph, self.seed)
     }
 
     /// Normalised schedule length of each contender.
     fn run(&self, contenders: &[Contender]) -> Result<Vec<f64>, StudyError> {
         let world = self.world()?;
         let run = |contender: &Contender| {
-            let cell = world.cell(&contender.way(&self.kind)?)?;
+            let cell = world.cell(&contender.run_options(&self.kind)?)?;
             Ok(world.nsl(&cell.finish(Recording::Nothing)?))
         };
         contenders.iter().map(run).collect()
@@ -143,14 +143,14 @@ impl Member {
     pub fn recipe(self, contender: Contender) -> Recipe {
         let who = deciding(contender.surviving(self.kind.failure), contender.transfers);
         let name = format!("{}, graph {}, seed {}: {who}", self.kind, self.graph, self.seed);
-        Recipe::new(name, move || self.world()?.cell(&contender.way(&self.kind)?))
+        Recipe::new(name, move || self.world()?.cell(&contender.run_options(&self.kind)?))
     }
 }
 
 /// Runs all contenders in `graphs` cases of every kind.
 pub fn compare(
     contenders: &[Contender],
-    cells: &[Kind],
+    cells: &[GtpSettings],
     graphs: usize,
     seed: u64,
     watch: &Watch<'_>,
@@ -174,18 +174,18 @@ impl Results {
     }
 
     /// The mean lengths of one policy in the cells that `keep` chooses, one per cell.
-    pub fn lengths(&self, policy: usize, keep: impl Fn(&Kind) -> bool) -> Vec<f64> {
+    pub fn lengths(&self, policy: usize, keep: impl Fn(&GtpSettings) -> bool) -> Vec<f64> {
         let cells = self.cells.iter().zip(&self.nsl).filter(|(cell, _)| keep(cell));
         cells.map(|(_, nsl)| Estimate::mean(&nsl[policy]).value).collect()
     }
 
     /// Mean length of one policy over the chosen cells.
-    pub fn mean(&self, policy: usize, keep: impl Fn(&Kind) -> bool) -> Estimate {
+    pub fn mean(&self, policy: usize, keep: impl Fn(&GtpSettings) -> bool) -> Estimate {
         Estimate::mean(&self.lengths(policy, keep))
     }
 
     /// Mean of a policy over the mean of another in the chosen cells.
-    pub fn ratio(&self, policy: usize, to: usize, keep: impl Fn(&Kind) -> bool) -> Estimate {
+    pub fn ratio(&self, policy: usize, to: usize, keep: impl Fn(&GtpSettings) -> bool) -> Estimate {
         let of = |policy: usize| -> Vec<&[f64]> {
             let cells = self.cells.iter().zip(&self.nsl).filter(|(cell, _)| keep(cell));
             cells.map(|(_, nsl)| nsl[policy].as_slice()).collect()
@@ -194,9 +194,9 @@ impl Results {
     }
 
     /// The cells by falling ratio of a policy's mean to another's.
-    pub fn worst_cells(&self, policy: usize, to: usize) -> Vec<(Kind, Estimate)> {
+    pub fn worst_cells(&self, policy: usize, to: usize) -> Vec<(GtpSettings, Estimate)> {
         let ratios = self.cells.iter().zip(&self.nsl);
-        let mut found: Vec<(Kind, Estimate)> =
+        let mut found: Vec<(GtpSettings, Estimate)> =
             ratios.map(|(&c, nsl)| (c, Estimate::ratio(&nsl[policy], &nsl[to]))).collect();
         found.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
         found

@@ -4,7 +4,7 @@
 //! (Coleman and Krishnamachari's PISA); the instances here have execution times per task and processor,
 //! which cover speeds.
 
-use crate::campaign::{Kind, Method};
+use crate::campaign::{Method, MethodKind};
 use rayon::prelude::*;
 use serde::Serialize;
 use slackline_analysis::statistics::Summary;
@@ -107,9 +107,10 @@ fn rounded(value: f64) -> f64 {
 
 fn between((low, high): (f64, f64), draws: &mut Draws) -> f64 {
     // Small numbers are as likely as large ones, where both are above 0.
-    let value = match low > 0.0 {
-        true => (low.ln() + (high / low).ln() * draws.unit()).exp(),
-        false => draws.uniform(low, high),
+    let value = if low > 0.0 {
+        (low.ln() + (high / low).ln() * draws.unit()).exp()
+    } else {
+        draws.uniform(low, high)
     };
     rounded(value).clamp(low, high)
 }
@@ -179,9 +180,12 @@ impl Instance {
         out.push_str(&rows.collect::<Vec<_>>().join(","));
         out.push_str("],\n  \"bandwidth\": [");
         let rows = (0..processors).map(|p| {
-            let cell = |q: usize| match p == q {
-                true => "null".to_string(),
-                false => self.bandwidths[p.min(q) * processors + p.max(q)].to_string(),
+            let cell = |q: usize| {
+                if p == q {
+                    "null".to_string()
+                } else {
+                    self.bandwidths[p.min(q) * processors + p.max(q)].to_string()
+                }
             };
             format!("\n    [{}]", (0..processors).map(cell).collect::<Vec<_>>().join(", "))
         });
@@ -199,13 +203,13 @@ pub fn schedule(
 ) -> Result<Schedule, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     match method.kind {
-        Kind::Plan => {
+        MethodKind::Plan => {
             let charges = usual_models(platform, workflow).charges();
             let problem = Problem::charged(workflow, platform, &charges, Inputs::of(platform));
             let problem = problem.map_err(|e| text(&e))?;
             method.planner(&problem, 0)?.plan(&problem).map_err(|e| text(&e))
         }
-        Kind::Simulate => {
+        MethodKind::Simulate => {
             let stage = Stage::new(workflow.clone(), platform.clone());
             let problem = stage.problem().map_err(|e| text(&e))?;
             let mut policy = method.policy(&problem, 0)?;
@@ -292,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_is_found_is_in_the_file_and_repeats() {
-        let plan = |name| Method::parse(Kind::Plan, name).expect("a planner");
+        let plan = |name| Method::parse(MethodKind::Plan, name).expect("a planner");
         let (heft, cpop) = (plan("heft"), plan("cpop"));
         let search = Search { bounds: Bounds::default(), iterations: 2000, seed: 1 };
         let found = worst(&heft, &cpop, &search).expect("an instance");

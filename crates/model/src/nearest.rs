@@ -6,10 +6,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let word = word.to_lowercase();
     let distance = |other: &&str| {
         let other = other.to_lowercase();
-        match word.len() >= 3 && other.starts_with(&word) {
-            true => 1,
-            false => edits(&other, &word),
-        }
+        if word.len() >= 3 && other.starts_with(&word) { 1 } else { edits(&other, &word) }
     };
     let found = known.into_iter().min_by_key(distance)?;
     // A third of the letters may be wrong.

@@ -111,9 +111,10 @@ impl fmt::Display for Amount {
 }
 
 fn checked(what: &str, value: f64) -> Result<f64, BadAmount> {
-    match value.is_finite() && (0.0..=LARGEST).contains(&value) {
-        true => Ok(value),
-        false => Err(BadAmount { what: what.to_string(), value }),
+    if value.is_finite() && (0.0..=LARGEST).contains(&value) {
+        Ok(value)
+    } else {
+        Err(BadAmount { what: what.to_string(), value })
     }
 }
 

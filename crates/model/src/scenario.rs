@@ -15,7 +15,7 @@ pub use truth::Truth;
 pub use world::{HostWorld, LinkWorld, PairWorld, World};
 
 use crate::platform::{LATEST, Profile};
-use crate::terms::Terms;
+use crate::submission::Terms;
 use crate::units::fmt_number;
 use crate::workflow::CostTable;
 use std::sync::Arc;
@@ -418,9 +418,10 @@ fn not_negative(what: impl Fn() -> String, value: f64) -> Result<(), ScenarioErr
 }
 
 fn dated(what: impl Fn() -> String, value: f64) -> Result<(), ScenarioError> {
-    match value > LATEST {
-        true => Err(bad_number(what(), value, "at most 1e15 s")),
-        false => not_negative(what, value),
+    if value > LATEST {
+        Err(bad_number(what(), value, "at most 1e15 s"))
+    } else {
+        not_negative(what, value)
     }
 }
 

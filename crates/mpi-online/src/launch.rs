@@ -149,9 +149,10 @@ pub fn run(
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     let mut lanes = Vec::new();
     let mut failed = None;
-    let out = Arc::new(Mutex::new(match launch.to_stderr {
-        true => File::from(io::stderr().as_fd().try_clone_to_owned().map_err(start)?),
-        false => File::from(io::stdout().as_fd().try_clone_to_owned().map_err(start)?),
+    let out = Arc::new(Mutex::new(if launch.to_stderr {
+        File::from(io::stderr().as_fd().try_clone_to_owned().map_err(start)?)
+    } else {
+        File::from(io::stdout().as_fd().try_clone_to_owned().map_err(start)?)
     }));
     let complaints = File::from(io::stderr().as_fd().try_clone_to_owned().map_err(start)?);
     let complaints = Arc::new(Mutex::new(complaints));

@@ -4,7 +4,7 @@ use crate::call::{in_comm, mpi, put, slice};
 use crate::protocol::{Plan, Request, What};
 use crate::reduce;
 use crate::state::{
-    Comm, Fault, Finish, Kind, Outcome, Parts, Pending, State, Status, class, fault, running,
+    Comm, Fault, Finish, Outcome, Parts, Pending, RequestKind, State, Status, class, fault, running,
 };
 use crate::types::Datatype;
 use std::ffi::{c_int, c_void};
@@ -153,7 +153,7 @@ pub unsafe fn perform(
 fn background(number: Option<u32>, finish: Finish, comm: c_int) -> Pending {
     Pending {
         number,
-        kind: Kind::Collective,
+        kind: RequestKind::Collective,
         finish,
         comm,
         status: Status::EMPTY,
@@ -241,9 +241,10 @@ unsafe fn gatherv(
             places = unsafe { blocks(state, recvbuf, counts, offsets, datatype, known.size())? };
             part.request.counts = places.iter().map(Block::bytes).collect();
         }
-        let sent = match send.0 as usize == IN_PLACE && is_root {
-            true => places[known.me].clone(),
-            false => Block::new(state, send.0, send.1, send.2)?,
+        let sent = if send.0 as usize == IN_PLACE && is_root {
+            places[known.me].clone()
+        } else {
+            Block::new(state, send.0, send.1, send.2)?
         };
         part = part.typed(&sent.datatype);
         part.request.bytes = sent.bytes();
@@ -324,9 +325,10 @@ unsafe fn scatterv(
 unsafe fn allgather(pair: Pair, comm: c_int, request: Option<*mut c_int>) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
         let received = Block::new(state, pair.recv.0, pair.recv.1, pair.recv.2)?;
-        let sent = match pair.send.0 as usize == IN_PLACE {
-            true => received.shifted(known.me),
-            false => Block::new(state, pair.send.0, pair.send.1, pair.send.2)?,
+        let sent = if pair.send.0 as usize == IN_PLACE {
+            received.shifted(known.me)
+        } else {
+            Block::new(state, pair.send.0, pair.send.1, pair.send.2)?
         };
         let mut part = Part::new(ALLGATHER, Plan::All).typed(&sent.datatype);
         (part.request.bytes, part.request.recv_bytes) = (sent.bytes(), received.bytes());
@@ -346,9 +348,10 @@ unsafe fn allgatherv(
 ) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
         let places = unsafe { blocks(state, recvbuf, counts, offsets, datatype, known.size())? };
-        let sent = match send.0 as usize == IN_PLACE {
-            true => places[known.me].clone(),
-            false => Block::new(state, send.0, send.1, send.2)?,
+        let sent = if send.0 as usize == IN_PLACE {
+            places[known.me].clone()
+        } else {
+            Block::new(state, send.0, send.1, send.2)?
         };
         let mut part = Part::new(ALLGATHERV, Plan::All).typed(&sent.datatype);
         part.request.bytes = sent.bytes();
@@ -385,9 +388,10 @@ unsafe fn alltoall(pair: Pair, comm: c_int, request: Option<*mut c_int>) -> Outc
     let part = |state: &mut State, known: &Comm| {
         let all = |block: Block| (0..known.size()).map(|k| block.shifted(k)).collect::<Vec<_>>();
         let received = all(Block::new(state, pair.recv.0, pair.recv.1, pair.recv.2)?);
-        let sent = match pair.send.0 as usize == IN_PLACE {
-            true => received.clone(),
-            false => all(Block::new(state, pair.send.0, pair.send.1, pair.send.2)?),
+        let sent = if pair.send.0 as usize == IN_PLACE {
+            received.clone()
+        } else {
+            all(Block::new(state, pair.send.0, pair.send.1, pair.send.2)?)
         };
         Ok(unsafe { exchange(ALLTOALL, &sent, received) })
     };
@@ -405,9 +409,10 @@ unsafe fn alltoallv(
     let part = |state: &mut State, known: &Comm| {
         let size = known.size();
         let received = unsafe { blocks(state, recv.0, recv.1, recv.2, recv.3, size)? };
-        let sent = match send.0 as usize == IN_PLACE {
-            true => received.clone(),
-            false => unsafe { blocks(state, send.0, send.1, send.2, send.3, size)? },
+        let sent = if send.0 as usize == IN_PLACE {
+            received.clone()
+        } else {
+            unsafe { blocks(state, send.0, send.1, send.2, send.3, size)? }
         };
         Ok(unsafe { exchange(ALLTOALLV, &sent, received) })
     };
@@ -457,9 +462,10 @@ impl Reduction {
         (skip, count): (usize, usize),
         has_result: bool,
     ) -> Outcome<Part> {
-        let from = match self.sendbuf as usize == IN_PLACE {
-            true => self.recvbuf.cast_const(),
-            false => self.sendbuf,
+        let from = if self.sendbuf as usize == IN_PLACE {
+            self.recvbuf.cast_const()
+        } else {
+            self.sendbuf
         };
         let block = Block::new(state, from, self.count, self.datatype)?;
         let op = state.op(self.op)?;

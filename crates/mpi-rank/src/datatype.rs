@@ -42,9 +42,10 @@ unsafe fn vector(
     new: *mut c_int,
 ) -> Outcome {
     let (n, length_n) = (natural(count)?, natural(length)?);
-    let envelope = match bytes {
-        true => (combiner::HVECTOR, vec![count, length], vec![stride], vec![old]),
-        false => (combiner::VECTOR, vec![count, length, stride as i32], vec![], vec![old]),
+    let envelope = if bytes {
+        (combiner::HVECTOR, vec![count, length], vec![stride], vec![old])
+    } else {
+        (combiner::VECTOR, vec![count, length, stride as i32], vec![], vec![old])
     };
     unsafe {
         make(new, envelope, |parts| {

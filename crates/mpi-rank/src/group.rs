@@ -78,12 +78,11 @@ fn choose(
     running(|state| {
         let all = members(state, group)?;
         let picked = pick(all.len())?;
-        let made = match keep {
-            true => picked.into_iter().map(|rank| all[rank]).collect(),
-            false => {
-                let rest = (0..all.len()).filter(|rank| !picked.contains(rank));
-                rest.map(|rank| all[rank]).collect()
-            }
+        let made = if keep {
+            picked.into_iter().map(|rank| all[rank]).collect()
+        } else {
+            let rest = (0..all.len()).filter(|rank| !picked.contains(rank));
+            rest.map(|rank| all[rank]).collect()
         };
         Ok(add(state, made))
     })

@@ -3,8 +3,8 @@
 use crate::call::{in_comm, mpi, put, slice};
 use crate::protocol::{Reply, Request, What};
 use crate::state::{
-    ANY_SOURCE, ANY_TAG, Fault, Finish, Kind, Outcome, PROC_NULL, Parts, Pending, Prepared,
-    REQUEST_NULL, State, Status, TAG_UB, class, fault, running,
+    ANY_SOURCE, ANY_TAG, Fault, Finish, Outcome, PROC_NULL, Parts, Pending, Prepared, REQUEST_NULL,
+    RequestKind, State, Status, TAG_UB, class, fault, running,
 };
 use crate::types::Datatype;
 use std::ffi::{c_int, c_void};
@@ -109,7 +109,7 @@ fn status(state: &State, comm: i32, src: i32, tag: i32, bytes: u64) -> Status {
 fn ready(status: Status, comm: c_int) -> Pending {
     Pending {
         number: None,
-        kind: Kind::Send,
+        kind: RequestKind::Send,
         finish: Finish::Nothing,
         comm,
         status,
@@ -191,7 +191,7 @@ fn receive_request(state: &mut State, stated: Stated, datatype: Arc<Datatype>) -
         None => ready(Status::NOBODY, stated.comm),
         Some(_) => Pending {
             number,
-            kind: Kind::Receive,
+            kind: RequestKind::Receive,
             finish: Finish::Elements { to: stated.buffer, count, datatype },
             ..ready(Status::EMPTY, stated.comm)
         },
@@ -227,8 +227,8 @@ unsafe fn complete(what: What, at: *mut c_int, count: c_int) -> Outcome<Completi
                 _ if !pending.active => {}
                 Some(number) => {
                     outstanding.push((k, number));
-                    needs_answer |= pending.kind != Kind::Send
-                        && !(pending.kind == Kind::Collective
+                    needs_answer |= pending.kind != RequestKind::Send
+                        && !(pending.kind == RequestKind::Collective
                             && matches!(pending.finish, Finish::Nothing));
                 }
                 None => complete.push(k),
@@ -285,14 +285,14 @@ unsafe fn complete(what: What, at: *mut c_int, count: c_int) -> Outcome<Completi
             match place {
                 Some(place) => {
                     let delivery = reply.deliveries.swap_remove(place);
-                    if kind == Kind::Receive {
+                    if kind == RequestKind::Receive {
                         let bytes = delivery.data.len() as u64;
                         found = status(state, comm, delivery.src, delivery.tag, bytes);
                     }
                     let parts = Parts { lengths: delivery.parts, data: delivery.data };
                     completion.data.push((finish, parts));
                 }
-                None if kind == Kind::Receive && number.is_some() => found.count_hi |= 1,
+                None if kind == RequestKind::Receive && number.is_some() => found.count_hi |= 1,
                 None => {}
             }
             completion.done.push((k, found));
@@ -328,8 +328,10 @@ unsafe fn test_each(at: *mut c_int, count: c_int) -> Outcome {
             }
             let delivery = reply.deliveries.pop();
             let found = match (&delivery, kind) {
-                (Some(d), Kind::Receive) => status(state, comm, d.src, d.tag, d.data.len() as u64),
-                (None, Kind::Receive) => Status { count_hi: 1, ..Status::EMPTY },
+                (Some(d), RequestKind::Receive) => {
+                    status(state, comm, d.src, d.tag, d.data.len() as u64)
+                }
+                (None, RequestKind::Receive) => Status { count_hi: 1, ..Status::EMPTY },
                 _ => Status::EMPTY,
             };
             let Some(pending) = state.requests.get_mut(handle) else { return Ok(None) };
@@ -633,7 +635,7 @@ mpi! {
             let Some(pending) = state.requests.get(*request) else {
                 return fault(class::REQUEST, "there is no such request");
             };
-            if let (Kind::Receive, Some(number)) = (pending.kind, pending.number) {
+            if let (RequestKind::Receive, Some(number)) = (pending.kind, pending.number) {
                 let request = Request { numbers: vec![number], ..Request::new(What::Cancel) };
                 state.ask(request, &[])?;
             }

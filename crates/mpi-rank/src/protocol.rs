@@ -150,7 +150,7 @@ pub struct Request {
     pub answer: bool,
     /// Rule for the result of a collective.
     pub plan: Plan,
-    /// Kind of a collective by its position in `Kind::ALL`; 1 for a synchronous send.
+    /// Kind of a collective by its position in `RequestKind::ALL`; 1 for a synchronous send.
     pub kind: u8,
     /// Number of the communicator, or of the new one.
     pub comm: u32,

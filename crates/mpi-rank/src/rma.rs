@@ -235,23 +235,21 @@ unsafe fn fence(win: c_int) -> Outcome {
             if want.kind == GET {
                 continue;
             }
-            let data = match source == me {
-                true => own.next().map(|a| a.data.clone()).unwrap_or_default(),
-                false => {
-                    let number = incoming.iter().find(|(at, _)| *at == k).map(|(_, n)| *n);
-                    number.and_then(|n| found.remove(&n)).unwrap_or_default()
-                }
+            let data = if source == me {
+                own.next().map(|a| a.data.clone()).unwrap_or_default()
+            } else {
+                let number = incoming.iter().find(|(at, _)| *at == k).map(|(_, n)| *n);
+                number.and_then(|n| found.remove(&n)).unwrap_or_default()
             };
             written.push((memory[k], want, data));
         }
         let mut reads = Vec::new();
         for (k, access) in accesses.iter().enumerate().filter(|(_, a)| a.kind == GET) {
-            let data = match access.target == me {
-                true => own_reads.pop_front().unwrap_or_default(),
-                false => {
-                    let number = answers.iter().find(|(at, _)| *at == k).map(|(_, n)| *n);
-                    number.and_then(|n| found.remove(&n)).unwrap_or_default()
-                }
+            let data = if access.target == me {
+                own_reads.pop_front().unwrap_or_default()
+            } else {
+                let number = answers.iter().find(|(at, _)| *at == k).map(|(_, n)| *n);
+                number.and_then(|n| found.remove(&n)).unwrap_or_default()
             };
             reads.push((access.to.clone(), data));
         }

@@ -289,7 +289,7 @@ pub struct Prepared {
 
 /// The kind of an active request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RequestKind {
     Send,
     Receive,
     Collective,
@@ -299,7 +299,7 @@ pub enum Kind {
 pub struct Pending {
     /// Its number for the simulator; `None` when it is complete or not started.
     pub number: Option<u32>,
-    pub kind: Kind,
+    pub kind: RequestKind,
     pub finish: Finish,
     pub comm: i32,
     /// Status of a request that is complete already.

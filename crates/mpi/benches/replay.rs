@@ -38,15 +38,15 @@ fn halos(rank: usize, round: usize, out: &mut String) {
 }
 
 /// Traces by a rule, one file per rank, and how many lines they have.
-struct Made {
+struct GeneratedTraces {
     _folder: tempfile::TempDir,
     files: Vec<PathBuf>,
     lines: usize,
 }
 
-fn made(rule: fn(usize, usize, &mut String)) -> Made {
+fn made(rule: fn(usize, usize, &mut String)) -> GeneratedTraces {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut made = Made { files: Vec::new(), lines: 0, _folder: folder };
+    let mut made = GeneratedTraces { files: Vec::new(), lines: 0, _folder: folder };
     for rank in 0..RANKS {
         let mut text = format!("{rank} init\n");
         (0..ROUNDS).for_each(|round| rule(rank, round, &mut text));

@@ -89,9 +89,10 @@ impl Timeline {
         // By date; what ends comes before what begins.
         events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         for (date, begins, span) in events {
-            match begins {
-                true => writeln!(out, "5 {date} S rank-{} {}", span.rank, span.activity.name())?,
-                false => writeln!(out, "6 {date} S rank-{}", span.rank)?,
+            if begins {
+                writeln!(out, "5 {date} S rank-{} {}", span.rank, span.activity.name())?
+            } else {
+                writeln!(out, "6 {date} S rank-{}", span.rank)?
             }
         }
         (0..ranks).try_for_each(|rank| writeln!(out, "4 {end} R rank-{rank}"))

@@ -9,7 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use slackline_core::model::{Platform, Scenario, Workflow};
 use slackline_core::react::added as policies;
-use slackline_lab::campaign::{Campaign, Kind, METRICS, Method, Repeat, Row, Source, Variant};
+use slackline_lab::campaign::{
+    Campaign, METRICS, Method, MethodKind, Repeat, Row, Source, Variant,
+};
 use slackline_schedule::added as planners;
 use slackline_view::plot::{self, BoxPlot};
 use std::sync::Arc;
@@ -65,7 +67,8 @@ pub(crate) fn compare<'py>(
                 planners::within(planners_, || {
                     let mut parsed = Vec::new();
                     for (kind, text) in &methods {
-                        let kind = if kind == "plan" { Kind::Plan } else { Kind::Simulate };
+                        let kind =
+                            if kind == "plan" { MethodKind::Plan } else { MethodKind::Simulate };
                         parsed.push(Method::parse(kind, text).map_err(input)?);
                     }
                     let mut rows = Vec::new();

@@ -69,9 +69,8 @@ impl Asking {
         }
         let hosts = now.platform.host_ids();
         let idle = hosts.map(|host| dispatcher.idle_on(host) as f32).collect();
-        let level = |host: HostId| match now.is_alive(host) {
-            true => now.view.availability[host.index()] as f32,
-            false => 0.0,
+        let level = |host: HostId| {
+            if now.is_alive(host) { now.view.availability[host.index()] as f32 } else { 0.0 }
         };
         let levels = now.platform.host_ids().map(level).collect();
         View { time: now.now, tasks, idle, levels, invalid, over: None }

@@ -106,12 +106,11 @@ impl Desk for Table<'_, '_> {
                 found.push((slot.proc, host, slot, seconds * width * problem.price(slot.proc)));
             }
         }
-        match found.is_empty() {
-            true => {
-                let name = problem.workflow().task_name(task);
-                Err(format!("task '{name}' can run nowhere: every processor that fits it is gone"))
-            }
-            false => Ok(found),
+        if found.is_empty() {
+            let name = problem.workflow().task_name(task);
+            Err(format!("task '{name}' can run nowhere: every processor that fits it is gone"))
+        } else {
+            Ok(found)
         }
     }
 

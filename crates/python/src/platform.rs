@@ -332,13 +332,14 @@ pub(crate) fn matrix_platform(
             rates[b * count + a] = *rate;
         }
     }
-    builder.set_matrix(match pairs.is_empty() {
-        true => Matrix::Uniform { bandwidth, latency },
-        false => Matrix::Dense {
+    builder.set_matrix(if pairs.is_empty() {
+        Matrix::Uniform { bandwidth, latency }
+    } else {
+        Matrix::Dense {
             hosts: count,
             bandwidth: rates.into(),
             latency: vec![latency; count * count].into(),
-        },
+        }
     });
     let root = builder.root().map_err(input)?;
     for (host, speed) in hosts {

@@ -9,7 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use slackline_core::model::{FileId, HostId, Platform, TaskId, Workflow};
-use slackline_core::react::registry::Made;
+use slackline_core::react::registry::PolicyArguments;
 use slackline_core::react::{
     Decision, Dispatcher, Event, Monitoring, Plan, Policy, ReadyTasks, Situation, TaskState,
     Transfers, frees_or_readies,
@@ -555,9 +555,10 @@ pub(crate) struct Priority {
 impl Priority {
     #[new]
     fn new(of: Vec<f64>) -> PyResult<Priority> {
-        match of.iter().any(|priority| priority.is_nan()) {
-            true => Err(bad_input("a priority cannot be NaN")),
-            false => Ok(Priority { of }),
+        if of.iter().any(|priority| priority.is_nan()) {
+            Err(bad_input("a priority cannot be NaN"))
+        } else {
+            Ok(Priority { of })
         }
     }
 
@@ -659,10 +660,8 @@ impl Foreign {
             };
             let (dispatches, strict) = (flag("dispatches", false), flag("strict", true));
             let progress = flag("progress", true);
-            let monitoring = match flag("looks", false) {
-                true => Monitoring::OnWakeUp,
-                false => Monitoring::Continuous,
-            };
+            let monitoring =
+                if flag("looks", false) { Monitoring::OnWakeUp } else { Monitoring::Continuous };
             let (ready, frozen) = (ReadyTasks::default(), None);
             Foreign { object, ready, frozen, dispatches, strict, progress, monitoring }
         })
@@ -785,12 +784,13 @@ impl Policy for Foreign {
 
 /// Makes policies: of a class one for each run, else the object itself.
 fn maker(object: Py<PyAny>) -> Arc<Make> {
-    Arc::new(move |_: &Made<'_>| {
+    Arc::new(move |_: &PolicyArguments<'_>| {
         let made = Python::attach(|py| {
             let object = object.bind(py);
-            match object.is_instance_of::<pyo3::types::PyType>() {
-                true => object.call0(),
-                false => Ok(object.clone()),
+            if object.is_instance_of::<pyo3::types::PyType>() {
+                object.call0()
+            } else {
+                Ok(object.clone())
             }
             .map(Bound::unbind)
         });

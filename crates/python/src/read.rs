@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// Kind of a file's content.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum FileKind {
     Workflow,
     Platform,
     Scenario,
@@ -29,15 +29,15 @@ pub(crate) fn files() -> FileAccess {
     FileAccess::default().with_bundled(bundled::named)
 }
 
-fn kind_of(path: &Path, text: &str, from: Option<Format>) -> Kind {
+fn kind_of(path: &Path, text: &str, from: Option<Format>) -> FileKind {
     if from.is_none() && Format::detect(Some(path), text) == Ok(Format::Instance) {
-        return Kind::Workflow;
+        return FileKind::Workflow;
     }
     if from.is_none() && PlatformFormat::recognise(Some(path), text).is_some() {
-        return Kind::Platform;
+        return FileKind::Platform;
     }
     let workflow = from.is_some() || Format::ALL.iter().any(|format| format.recognises(text));
-    if !workflow && parse_scenario(text).is_ok() { Kind::Scenario } else { Kind::Workflow }
+    if !workflow && parse_scenario(text).is_ok() { FileKind::Scenario } else { FileKind::Workflow }
 }
 
 /// Reads a workflow, a platform or a scenario; what a file holds is recognised.
@@ -57,23 +57,23 @@ pub(crate) fn read(
     let text = files.read_text(&place).map_err(|error| failed(error.into()))?;
     let kind = match kind {
         None => kind_of(&place, &text, format),
-        Some("workflow") => Kind::Workflow,
-        Some("platform") => Kind::Platform,
-        Some("scenario") => Kind::Scenario,
+        Some("workflow") => FileKind::Workflow,
+        Some("platform") => FileKind::Platform,
+        Some("scenario") => FileKind::Scenario,
         Some(other) => return Err(bad_input(&format!("there is no kind of file '{other}'"))),
     };
     let mut context = Context::new(files, &mut listener);
     let source = Some(path.to_string());
     let object = match kind {
-        Kind::Platform => {
+        FileKind::Platform => {
             let platform = read_platform(&place, &mut context).map_err(failed)?;
             Py::new(py, Platform_::of(platform, source))?.into_any()
         }
-        Kind::Scenario => {
+        FileKind::Scenario => {
             let scenario = read_scenario(&context.files, &place).map_err(failed)?;
             Py::new(py, Scenario_::fixed(scenario, source))?.into_any()
         }
-        Kind::Workflow => {
+        FileKind::Workflow => {
             let format = format_of(&context.files, &place, format).map_err(failed)?;
             let document = read_document(&place, Some(format), &mut context).map_err(failed)?;
             let value = WorkflowValue { document, format };

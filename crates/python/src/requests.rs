@@ -215,10 +215,7 @@ fn plan(request: PlanRequest, context: &mut Context<'_>) -> Result<(Done, Answer
     let plans = input.plans(&problem, context)?;
     let answer = plans.report();
     let one = matches!(answer, PlanAnswer::Plan(_));
-    let chosen: Vec<_> = match one {
-        true => vec![plans.best()],
-        false => plans.plans.iter().collect(),
-    };
+    let chosen: Vec<_> = if one { vec![plans.best()] } else { plans.plans.iter().collect() };
     let best = plans.best();
     let made = chosen.into_iter().map(|planned| {
         Plan_::new(&input, planned, (plans.lower_bound, std::ptr::eq(planned, best)))

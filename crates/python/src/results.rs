@@ -24,18 +24,18 @@ use std::sync::Arc;
 
 /// Data from which the planning problem of a result is rebuilt, for pictures and tables.
 #[derive(Clone)]
-struct Ground {
+struct ProblemSource {
     loaded: Arc<Loaded>,
     charges: Charges,
     inputs: Inputs,
 }
 
-impl Ground {
-    fn of(loaded: Arc<Loaded>, models: &ModelSettings) -> Option<Ground> {
+impl ProblemSource {
+    fn of(loaded: Arc<Loaded>, models: &ModelSettings) -> Option<ProblemSource> {
         let charges = models.models(&loaded.platform, &loaded.workflow).ok()?;
         let charges = slackline_core::rules::charges(&charges, false);
         let inputs = models.inputs(&loaded.platform).ok()?;
-        Some(Ground { loaded, charges, inputs })
+        Some(ProblemSource { loaded, charges, inputs })
     }
 
     fn problem(&self) -> PyResult<Problem<'_>> {
@@ -148,7 +148,7 @@ fn shares(platform: &Platform, busy: &[f64], end: f64) -> Vec<(String, f64)> {
 #[pyclass(subclass, frozen, name = "Plan", module = "slackline._native")]
 pub(crate) struct Plan_ {
     placements: Placements,
-    ground: Option<Ground>,
+    ground: Option<ProblemSource>,
     algorithm: &'static str,
     /// Whether it is the best of those that were asked for together.
     best: bool,
@@ -170,7 +170,7 @@ impl Plan_ {
         let (workflow, platform) = (loaded.workflow.clone(), loaded.platform.clone());
         Plan_ {
             placements: Placements::new(workflow, platform, schedule),
-            ground: Ground::of(loaded, &given.request.models),
+            ground: ProblemSource::of(loaded, &given.request.models),
             algorithm: planned.algorithm.name,
             best,
             bound,
@@ -289,7 +289,7 @@ impl Plan_ {
 #[pyclass(subclass, frozen, name = "Run", module = "slackline._native")]
 pub(crate) struct Run_ {
     placements: Placements,
-    ground: Option<Ground>,
+    ground: Option<ProblemSource>,
     policy: String,
     finished: bool,
     why: Option<String>,
@@ -303,7 +303,12 @@ pub(crate) struct Run_ {
 }
 
 impl Run_ {
-    fn with(loaded: Arc<Loaded>, ground: Option<Ground>, ran: Ran, folder: Option<&Path>) -> Run_ {
+    fn with(
+        loaded: Arc<Loaded>,
+        ground: Option<ProblemSource>,
+        ran: Ran,
+        folder: Option<&Path>,
+    ) -> Run_ {
         let why = ran.unfinished().map(str::to_string);
         let Ran { name, outcome, money, planned, log, .. } = ran;
         let (workflow, platform) = (outcome.workflow, loaded.platform.clone());
@@ -329,13 +334,13 @@ impl Run_ {
         ran: Ran,
         folder: Option<&Path>,
     ) -> Run_ {
-        Run_::with(loaded.clone(), Ground::of(loaded.clone(), models), ran, folder)
+        Run_::with(loaded.clone(), ProblemSource::of(loaded.clone(), models), ran, folder)
     }
 
     pub(crate) fn of_session(session: &RunSession, ran: Ran, folder: Option<&Path>) -> Run_ {
         let loaded = Arc::new(session.loaded.clone());
         let inputs = Inputs::of(&loaded.platform);
-        let ground = Ground { loaded: loaded.clone(), charges: session.charges(), inputs };
+        let ground = ProblemSource { loaded: loaded.clone(), charges: session.charges(), inputs };
         Run_::with(loaded, Some(ground), ran, folder)
     }
 }

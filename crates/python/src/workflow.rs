@@ -274,9 +274,10 @@ struct Connections {
 /// A size that a workflow can have.
 fn size_of(size: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
     let size = bytes(size, &format!("the size of '{name}'"))?;
-    match size.is_finite() && size >= 0.0 {
-        true => Ok(size),
-        false => Err(bad_input(&format!("the size of '{name}' cannot be {size}"))),
+    if size.is_finite() && size >= 0.0 {
+        Ok(size)
+    } else {
+        Err(bad_input(&format!("the size of '{name}' cannot be {size}")))
     }
 }
 
@@ -377,9 +378,10 @@ impl Given<'_, '_> {
             for (resource, value) in table.iter() {
                 let resource: String = resource.extract().map_err(input)?;
                 let what = format!("{resource} of '{name}'");
-                let amount = match value.is_instance_of::<PyString>() {
-                    true => Amount::demand_bytes(bytes(&value, &what)?),
-                    false => Amount::demand(number(&value, &what)?),
+                let amount = if value.is_instance_of::<PyString>() {
+                    Amount::demand_bytes(bytes(&value, &what)?)
+                } else {
+                    Amount::demand(number(&value, &what)?)
                 };
                 demand.named.push((resource.into(), amount.map_err(input)?));
             }
@@ -560,9 +562,10 @@ impl Workflow_ {
                         )));
                     }
                     let (from, to) = (TaskId(from), TaskId(to));
-                    match bytes < 0.0 {
-                        true => building.builder.add_control(from, to),
-                        false => building.builder.add_edge(from, to, bytes),
+                    if bytes < 0.0 {
+                        building.builder.add_control(from, to)
+                    } else {
+                        building.builder.add_edge(from, to, bytes)
                     }
                     .map_err(input)?;
                 }

@@ -2,7 +2,7 @@
 //! thread ([`within`]): found by name like any other, and driven by the same engine. Names are kept for the life of the
 //! process, once each.
 
-use crate::registry::{ALL, Entry, Made, Making};
+use crate::registry::{ALL, Entry, Making, PolicyArguments};
 use slackline_model::parameter;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Makes a policy.
-pub type Make = dyn Fn(&Made<'_>) -> Making + Send + Sync;
+pub type Make = dyn Fn(&PolicyArguments<'_>) -> Making + Send + Sync;
 
 struct Added {
     entry: &'static Entry,
@@ -108,6 +108,6 @@ pub(crate) fn maker(entry: &Entry) -> Option<Arc<Make>> {
 }
 
 /// Stands where other entries have their function; [`Entry::policy`] looks the policy up.
-fn missing(_: &Made<'_>) -> Making {
+fn missing(_: &PolicyArguments<'_>) -> Making {
     Err(parameter::bad("policy", "an added one", "the program has removed it"))
 }

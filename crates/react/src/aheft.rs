@@ -4,8 +4,8 @@
 //! Running tasks stay. The old plan is re-timed on what is known now before the comparison;
 //! the new one must be better by more than rounding.
 
-use crate::planning;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
+use crate::replanning;
 use crate::situation::Situation;
 use slackline_model::{Schedule, approx};
 use slackline_schedule::list::heft::HEFT;
@@ -46,7 +46,7 @@ impl Aheft {
         now: &Situation,
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
-        let (lost, problem) = planning::rest(now)?;
+        let (lost, problem) = replanning::rest(now)?;
         let fresh = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         let kept = retime::makespan(&problem, &self.schedule);
         let least = if kept.is_finite() { self.gain * (kept - now.now) } else { 0.0 };
@@ -84,7 +84,7 @@ impl Policy for Aheft {
             if let Err(why) = self.begin(now, decisions) {
                 decisions.push(Decision::GiveUp(why));
             }
-            if !events.iter().any(planning::is_loss) {
+            if !events.iter().any(replanning::is_loss) {
                 return;
             }
         }

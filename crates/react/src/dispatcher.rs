@@ -2,9 +2,9 @@
 //! made at this call. The steps are those of the policies without a plan (`idle`).
 
 use crate::gtp::rewound_tasks;
-use crate::idle::{self, Ready};
-use crate::planning;
 use crate::policy::Event;
+use crate::ready_dispatch::{self, Ready};
+use crate::replanning;
 use crate::room::{self, Room};
 use crate::situation::Situation;
 use slackline_model::{HostId, Problem, ProblemError, ProcId, TaskId, approx};
@@ -49,7 +49,7 @@ fn key(priority: &[f64], task: TaskId) -> u64 {
 
 /// Whether an event can make a task ready or a processor idle; the others need no call of a policy without a plan.
 pub fn frees_or_readies(event: &Event) -> bool {
-    idle::worth_a_look(event)
+    ready_dispatch::worth_a_look(event)
 }
 
 /// What is idle after the decisions of one call.
@@ -67,7 +67,7 @@ pub struct Dispatcher<'s> {
 impl<'s> Dispatcher<'s> {
     /// Before any decision.
     pub fn new(now: &'s Situation) -> Dispatcher<'s> {
-        let idle = idle::idle_procs(now);
+        let idle = ready_dispatch::idle_procs(now);
         let left = idle.iter().filter(|idle| **idle).count();
         let room = Room::of(now);
         Dispatcher {
@@ -104,9 +104,9 @@ impl<'s> Dispatcher<'s> {
         if tasks.is_empty() {
             return;
         }
-        let after = planning::rewound(self.situation(), tasks).into_owned();
+        let after = replanning::rewound(self.situation(), tasks).into_owned();
         // A task that waits for one of them leaves its processor to others.
-        self.idle = idle::idle_procs(&after);
+        self.idle = ready_dispatch::idle_procs(&after);
         self.left = self.idle.iter().filter(|idle| **idle).count();
         self.after = Some(Box::new(after));
     }
@@ -172,7 +172,7 @@ impl<'s> Dispatcher<'s> {
     pub fn seconds(&self, task: TaskId, host: HostId) -> Result<f64, ProblemError> {
         let problem = self.problem()?;
         let Some(procs) = self.place_on(task, host) else { return Ok(f64::INFINITY) };
-        Ok(idle::seconds_on(problem, self.situation(), task, procs[0]))
+        Ok(ready_dispatch::seconds_on(problem, self.situation(), task, procs[0]))
     }
 
     /// The idle processors of one host on which a task would end first, and in how many seconds; none where it cannot
@@ -182,7 +182,13 @@ impl<'s> Dispatcher<'s> {
             return Ok(None);
         }
         let problem = self.problem()?;
-        Ok(idle::quickest_idle(problem, self.situation(), task, &self.idle, self.room.as_ref()))
+        Ok(ready_dispatch::quickest_idle(
+            problem,
+            self.situation(),
+            task,
+            &self.idle,
+            self.room.as_ref(),
+        ))
     }
 
     /// The processors of a host on which a task is started: idle ones first.

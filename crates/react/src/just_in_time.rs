@@ -3,8 +3,8 @@
 //! O(log v + p) per task that starts. Ties: lower task, lower processor. Where tasks share more than
 //! processors, the first that cannot begin reserves (`reservation`).
 
-use crate::idle::{self, Ready};
 use crate::policy::{Decision, Event, Policy};
+use crate::ready_dispatch::{self, Ready};
 use crate::reservation::Reservations;
 use crate::room::Room;
 use crate::situation::Situation;
@@ -43,20 +43,20 @@ impl JustInTime {
             return Ok(());
         }
         let quickest = |task, idle: &[bool], room: Option<&Room>| {
-            Some(idle::quickest_idle(&problem, now, task, idle, room)?.1)
+            Some(ready_dispatch::quickest_idle(&problem, now, task, idle, room)?.1)
         };
-        self.ready.start(now, &mut idle::idle_procs(now), decisions, quickest);
+        self.ready.start(now, &mut ready_dispatch::idle_procs(now), decisions, quickest);
         Ok(())
     }
 }
 
 impl Policy for JustInTime {
     fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
-        events.iter().any(idle::worth_a_look)
+        events.iter().any(ready_dispatch::worth_a_look)
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        idle::when_idle(events, now, decisions, |now, decisions| {
+        ready_dispatch::when_idle(events, now, decisions, |now, decisions| {
             self.assign(events, now, decisions)
         });
     }

@@ -1,8 +1,8 @@
 //! The door between a method and the world: events, decisions, plans.
 
-use crate::foresight::Foresight;
-use crate::holders::Holders;
-use crate::reasons::Reasons;
+use crate::data_location::Holders;
+use crate::explanation::Explanation;
+use crate::plan_simulator::PlanSimulator;
 use crate::situation::Situation;
 use serde::{Deserialize, Serialize};
 use slackline_model::schedule::{Detail, Lease, Schedule, leases};
@@ -334,12 +334,12 @@ pub trait Policy {
 
     /// Something that follows plans into the future, for policies that ask it; given before the
     /// first call.
-    fn equip(&mut self, foresight: Box<dyn Foresight>) {
-        drop(foresight);
+    fn equip(&mut self, simulator: Box<dyn PlanSimulator>) {
+        drop(simulator);
     }
 
     /// What it weighed at the last call, where it tells that; asked once after each.
-    fn reasons(&mut self) -> Option<Reasons> {
+    fn reasons(&mut self) -> Option<Explanation> {
         None
     }
 
@@ -388,11 +388,11 @@ impl<P: Around> Policy for P {
         self.inner().report()
     }
 
-    fn equip(&mut self, foresight: Box<dyn Foresight>) {
-        self.inner_mut().equip(foresight);
+    fn equip(&mut self, simulator: Box<dyn PlanSimulator>) {
+        self.inner_mut().equip(simulator);
     }
 
-    fn reasons(&mut self) -> Option<Reasons> {
+    fn reasons(&mut self) -> Option<Explanation> {
         self.inner_mut().reasons()
     }
 

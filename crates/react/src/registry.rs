@@ -39,7 +39,7 @@ impl Options {
 }
 
 /// What the maker of a policy works with.
-pub struct Made<'o> {
+pub struct PolicyArguments<'o> {
     /// What the policy is told; transfers and period as they are to be.
     pub options: &'o Options,
     /// The values of its parameters.
@@ -65,7 +65,7 @@ pub struct Entry {
     /// What it cannot do without.
     pub needs: &'static [Need],
     /// Makes one; [`Entry::policy`] reads the parameters first.
-    pub make: fn(&Made<'_>) -> Making,
+    pub make: fn(&PolicyArguments<'_>) -> Making,
 }
 
 impl Entry {
@@ -91,7 +91,7 @@ impl Entry {
                 _ => {}
             }
         }
-        let made = Made { options: &options, values };
+        let made = PolicyArguments { options: &options, values };
         match added::maker(self) {
             Some(make) => make(&made),
             None => (self.make)(&made),
@@ -185,7 +185,7 @@ pub fn period(text: &str) -> Result<Period, ParameterError> {
     }
 }
 
-fn gtp(made: &Made<'_>, copies: bool, rewind: bool) -> Making {
+fn gtp(made: &PolicyArguments<'_>, copies: bool, rewind: bool) -> Making {
     let Options { planner, transfers, period, .. } = made.options;
     let hysteresis = made.values.number("threshold")?;
     let costing = Costing { hysteresis, ..Costing::default() };
@@ -194,7 +194,7 @@ fn gtp(made: &Made<'_>, copies: bool, rewind: bool) -> Making {
     Ok(Box::new(Gtp::new(variant, planner.clone())))
 }
 
-fn selective(made: &Made<'_>, threshold: Threshold) -> Making {
+fn selective(made: &PolicyArguments<'_>, threshold: Threshold) -> Making {
     let Options { planner, transfers, .. } = made.options;
     Ok(Box::new(Selective::new(planner.clone(), threshold, *transfers)))
 }

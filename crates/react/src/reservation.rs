@@ -7,8 +7,8 @@
 //! put off twice is strict: until that task begins nothing else begins on its host, or takes of the
 //! shared pools it waits for. Ties: lower host.
 
-use crate::idle::{self, Ready};
 use crate::policy::Decision;
+use crate::ready_dispatch::{self, Ready};
 use crate::room::Room;
 use crate::situation::{Situation, TaskState};
 use slackline_model::problem::PoolId;
@@ -142,7 +142,7 @@ impl Reservations {
         let Some(room) = Room::of(now) else { return };
         let begun: Vec<TaskId> = now.tasks.begun().filter(|&t| now.parents_done(t)).collect();
         self.ends.retain(|task, _| begun.binary_search(task).is_ok());
-        let idle = idle::idle_procs(now);
+        let idle = ready_dispatch::idle_procs(now);
         if !idle.contains(&true) {
             return;
         }
@@ -195,7 +195,7 @@ impl Reservations {
         width: usize,
     ) -> Option<Reserved> {
         let (problem, now) = (present.problem, present.now);
-        let mut gather = idle::gathers(now, task);
+        let mut gather = ready_dispatch::gathers(now, task);
         let mut best: Option<(f64, Reserved)> = None;
         for host in problem.platform().host_ids() {
             if !now.computes(host) || now.shuns(task, host) || !now.fits(task, host) {
@@ -236,7 +236,7 @@ fn best_now(
     reserved: Option<&Reserved>,
 ) -> Option<(f64, Vec<ProcId>)> {
     let (problem, now) = (present.problem, present.now);
-    let mut gather = idle::gathers(now, task);
+    let mut gather = ready_dispatch::gathers(now, task);
     let mut best: Option<(f64, Vec<ProcId>)> = None;
     for host in problem.platform().host_ids() {
         if now.shuns(task, host) {

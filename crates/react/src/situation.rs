@@ -1,9 +1,9 @@
 //! The live state of an execution, as far as it is known.
 
-use crate::holders::Holders;
+use crate::data_location::Holders;
+use crate::learned::LearnedFigures;
 use crate::policy::Plan;
-use crate::states::States;
-use crate::taught::Taught;
+use crate::task_states::TaskStates;
 use slackline_model::platform::{Charges, Contention, PlanningNetwork};
 use slackline_model::problem::{DataCopy, Inputs, Lanes, PoolId, Pools, State, View};
 use slackline_model::schedule::Lease;
@@ -114,7 +114,7 @@ pub struct Situation {
     /// The platform as last observed.
     pub view: View,
     /// Per task; [`Situation::set_task`] changes them.
-    pub tasks: States,
+    pub tasks: TaskStates,
     /// Per task: the computed share of a running task as last observed (the papers' κc).
     pub progress: Vec<f64>,
     /// Per file.
@@ -145,7 +145,7 @@ pub struct Situation {
     /// Tasks that failed of themselves, and where: they are to be tried elsewhere first.
     pub avoid: BTreeMap<TaskId, Vec<HostId>>,
     /// What the run has taught so far.
-    pub taught: Taught,
+    pub taught: LearnedFigures,
     /// What concurrent tasks share besides cores.
     pub pools: Arc<Pools>,
     /// Per pool: what is held of it now, by tasks that were told to begin, run, or are being stopped.
@@ -187,7 +187,7 @@ impl Situation {
             part_of: vec![0; workflow.len()],
             host_of: platform.host_of_procs().collect(),
             view,
-            tasks: States::new(&workflow),
+            tasks: TaskStates::new(&workflow),
             progress: vec![0.0; workflow.len()],
             copies: vec![Vec::new(); workflow.file_count()],
             inputs,
@@ -201,7 +201,7 @@ impl Situation {
             earlier: BTreeMap::new(),
             avoid: BTreeMap::new(),
             leases: Vec::new(),
-            taught: Taught::default(),
+            taught: LearnedFigures::default(),
             workflow,
             platform,
         }

@@ -3,8 +3,8 @@
 //! is left to plan with it waits until something is, and plans again for each host that comes of those
 //! that were away then.
 
-use crate::planning::{self, Stranded};
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
+use crate::replanning::{self, Stranded};
 use crate::situation::Situation;
 use slackline_model::Schedule;
 use slackline_schedule::Planner;
@@ -53,7 +53,7 @@ impl StaticPlan {
 
     /// Rewinds what is needed and gone, plans the rest on the hosts that are left.
     fn recover(&self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let (lost, problem) = planning::rest(now)?;
+        let (lost, problem) = replanning::rest(now)?;
         let schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         let plan = Plan::of_schedule(&problem, &schedule, self.transfers);
         if !lost.is_empty() {
@@ -68,14 +68,14 @@ impl Policy for StaticPlan {
     fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
         events.iter().any(|e| {
             matches!(e, Event::Start)
-                || planning::is_loss(e)
+                || replanning::is_loss(e)
                 || e.is_growth()
                 || self.stranded.is_helped_by(e)
         })
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        let lost = events.iter().any(planning::is_loss);
+        let lost = events.iter().any(replanning::is_loss);
         let grown = events.iter().any(Event::is_growth);
         if events.contains(&Event::Start) {
             match self.first_plan(now) {

@@ -5,9 +5,9 @@
 //! that breaks off; what was lost before it arrived is made again.
 //! That host, the user's, computes only what fits on no other. O(log v + p) per task that starts. Ties: lower task, lower processor.
 
-use crate::idle::{self, Ready};
-use crate::planning;
 use crate::policy::{Decision, Event, Policy};
+use crate::ready_dispatch::{self, Ready};
+use crate::replanning;
 use crate::room::{self, Room};
 use crate::situation::Situation;
 use slackline_model::{FileId, HostId, Problem, ProcId, TaskId};
@@ -30,7 +30,7 @@ impl WorkQueue {
         if events.iter().any(|e| *e == Event::Start || e.is_growth()) {
             self.needs_origin = origin.is_some() && !now.workflow.tasks().all(fits_elsewhere);
         }
-        let mut idle = idle::idle_procs(now);
+        let mut idle = ready_dispatch::idle_procs(now);
         for (proc, &host) in now.host_of.iter().enumerate() {
             idle[proc] &= self.needs_origin || Some(host) != origin;
         }
@@ -55,7 +55,7 @@ fn first_idle(
     room: Option<&Room>,
 ) -> Option<Vec<ProcId>> {
     let width = now.workflow.width(task).0 as usize;
-    let mut gather = idle::gathers(now, task);
+    let mut gather = ready_dispatch::gathers(now, task);
     let mut is_there = |proc: ProcId, host| match problem {
         None => true,
         Some(problem) => {
@@ -80,7 +80,7 @@ fn first_idle(
 
 /// Whether results that were asked for may not have arrived.
 fn is_trouble(event: &Event) -> bool {
-    planning::is_loss(event) || matches!(event, Event::TransferFailed { .. } | Event::HostBack(_))
+    replanning::is_loss(event) || matches!(event, Event::TransferFailed { .. } | Event::HostBack(_))
 }
 
 /// Final results of tasks that have just ended go to the host where inputs lie; after trouble all that
@@ -101,9 +101,10 @@ fn collect_results(
     };
     // What lies on a store is not lost with a host.
     let trouble = !now.central && events.iter().any(is_trouble);
-    let done: Vec<TaskId> = match trouble {
-        true => now.workflow.tasks().filter(|&t| now.task(t).is_done()).collect(),
-        false => events.iter().filter_map(ended).collect(),
+    let done: Vec<TaskId> = if trouble {
+        now.workflow.tasks().filter(|&t| now.task(t).is_done()).collect()
+    } else {
+        events.iter().filter_map(ended).collect()
     };
     let mut again = Vec::new();
     for task in done {
@@ -118,7 +119,7 @@ fn collect_results(
 
 impl Policy for WorkQueue {
     fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
-        events.iter().any(|event| idle::worth_a_look(event) || is_trouble(event))
+        events.iter().any(|event| ready_dispatch::worth_a_look(event) || is_trouble(event))
     }
 
     fn looks_at_progress(&self) -> bool {
@@ -127,11 +128,11 @@ impl Policy for WorkQueue {
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let again = collect_results(events, now, decisions);
-        let now = &*planning::rewound(now, &again);
+        let now = &*replanning::rewound(now, &again);
         if !again.is_empty() {
             decisions.push(Decision::Rewind(again));
         }
-        idle::when_idle(events, now, decisions, |now, decisions| {
+        ready_dispatch::when_idle(events, now, decisions, |now, decisions| {
             self.assign(events, now, decisions);
             Ok(())
         });

@@ -7,12 +7,12 @@
 //! they were planned. O(log v + p) per task that ends, and the tasks before it in its queue for one that is
 //! offered. Ties: lower task, lower processor.
 
-use crate::idle::{self, Ready};
 use crate::policy::{Decision, Event, Monitoring, Plan, Policy, Transfers};
+use crate::ready_dispatch::{self, Ready};
 use crate::room::Room;
 use crate::situation::{Situation, TaskState};
 use crate::static_plan::StaticPlan;
-use crate::{Foresight, Reasons};
+use crate::{Explanation, PlanSimulator};
 use slackline_model::schedule::Detail;
 use slackline_model::{Problem, ProcId, TaskId, approx};
 use slackline_schedule::list::ranks;
@@ -145,7 +145,7 @@ impl WorkStealing {
         if self.ready.is_empty() {
             return Ok(());
         }
-        let mut idle = idle::idle_procs(now);
+        let mut idle = ready_dispatch::idle_procs(now);
         for (proc, idle) in idle.iter_mut().enumerate().filter(|(_, idle)| **idle) {
             // What is next there begins by itself.
             *idle = !self.queues.next(proc, now).is_some_and(|task| now.is_ready(task));
@@ -162,7 +162,7 @@ impl WorkStealing {
                 return None;
             }
             let planned = queues.place.get(task.index()).copied().flatten();
-            let (seconds, procs) = idle::quickest_idle(&problem, now, task, idle, room)?;
+            let (seconds, procs) = ready_dispatch::quickest_idle(&problem, now, task, idle, room)?;
             let Some((proc, _)) = planned else { return Some(procs) };
             let wait = queues.wait(task, now, &problem, &busy);
             if approx::lt(seconds, wait + problem.exec_on(task, proc)) {
@@ -188,7 +188,7 @@ impl Policy for WorkStealing {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         let wanted = self.inner.wants(events, now);
         self.wanted = Some(wanted);
-        wanted || events.iter().any(idle::worth_a_look)
+        wanted || events.iter().any(ready_dispatch::worth_a_look)
     }
 
     fn looks_at_progress(&self) -> bool {
@@ -211,11 +211,11 @@ impl Policy for WorkStealing {
         self.inner.report()
     }
 
-    fn equip(&mut self, foresight: Box<dyn Foresight>) {
-        self.inner.equip(foresight);
+    fn equip(&mut self, simulator: Box<dyn PlanSimulator>) {
+        self.inner.equip(simulator);
     }
 
-    fn reasons(&mut self) -> Option<Reasons> {
+    fn reasons(&mut self) -> Option<Explanation> {
         self.inner.reasons()
     }
 

@@ -3,7 +3,7 @@
 use crate::added;
 use crate::aliases::ALIASES;
 use crate::budget::Watch;
-use crate::compact::fits_one_host;
+use crate::flat_problem::fits_one_host;
 use crate::{best, bounds, exact, list, meta, moldable, qos, retime, several, sweep};
 use slackline_model::parameter::{self, Given, Parameter, ParameterError, Values};
 use slackline_model::schedule::{Limits, affordable, keeps_pools};
@@ -442,9 +442,10 @@ pub fn usual(problem: &Problem<'_>) -> &'static Algorithm {
 /// The default planner under limits: the best plan within them. Plans of moldable tasks and of several
 /// workflows have no method for limits of their own and use the same one.
 pub fn usual_within(problem: &Problem<'_>, limits: &Limits) -> &'static Algorithm {
-    match limits.budget.is_some() || limits.deadline.is_some() {
-        true => &qos::within_limits::WITHIN_LIMITS,
-        false => usual(problem),
+    if limits.budget.is_some() || limits.deadline.is_some() {
+        &qos::within_limits::WITHIN_LIMITS
+    } else {
+        usual(problem)
     }
 }
 
@@ -486,9 +487,10 @@ pub fn run(
     if algorithm.name == exact::EXACT.name {
         let solved = exact::solve(problem, request)?;
         // What is proven of plans holds for runs only where no run can be quicker than its plan.
-        let lower_bound = match bounds::runs_beat_plans(problem) {
-            true => lower_bound,
-            false => lower_bound.max(solved.bound),
+        let lower_bound = if bounds::runs_beat_plans(problem) {
+            lower_bound
+        } else {
+            lower_bound.max(solved.bound)
         };
         return Ok(Certified { schedule: solved.schedule, lower_bound });
     }

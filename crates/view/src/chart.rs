@@ -27,7 +27,7 @@ pub struct Chart {
     /// The re-plannings, in order.
     pub replannings: Vec<Replanning>,
     /// Numbers that change over time, drawn under the rows.
-    pub courses: Vec<Course>,
+    pub courses: Vec<StepSeries>,
     /// First and last date.
     pub span: Range<f64>,
     /// Number of hosts left out because they have no bars.
@@ -147,7 +147,7 @@ pub struct Replanning {
 
 /// A number that changes over time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Course {
+pub struct StepSeries {
     /// The quantity.
     pub name: String,
     /// Dates in order, and the level from then on.

@@ -87,9 +87,12 @@ fn panel(canvas: &mut Canvas, figure: &Figure, top: f64) -> f64 {
     let (low, high) = ((low - room).max(0.0).min(low), high + room);
     let right = WIDTH - MARGIN;
     let x = |value: f64| LEFT + (value - low) / (high - low) * (right - LEFT);
-    let label = |value: f64| match figure.is_time {
-        true => fmt_seconds(value),
-        false => format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_string(),
+    let label = |value: f64| {
+        if figure.is_time {
+            fmt_seconds(value)
+        } else {
+            format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_string()
+        }
     };
     canvas.text(
         MARGIN,

@@ -1,6 +1,6 @@
 //! Use of pools over time, for the strips under a chart.
 
-use crate::chart::{Chart, Course};
+use crate::chart::{Chart, StepSeries};
 use slackline_model::Problem;
 use slackline_model::Schedule;
 use slackline_model::schedule::use_over_time;
@@ -14,7 +14,7 @@ impl Chart {
     pub fn add_pools(&mut self, problem: &Problem<'_>, schedule: &Schedule, name: &str) -> bool {
         let pools = problem.pools();
         let named = || pools.ids().filter(|id| *pools.all()[*id as usize].name == *name);
-        let mut found: Vec<(f64, usize, Course)> = Vec::new();
+        let mut found: Vec<(f64, usize, StepSeries)> = Vec::new();
         for (order, id) in named().enumerate() {
             let pool = &pools.all()[id as usize];
             let steps = use_over_time(problem, schedule, id);
@@ -24,7 +24,7 @@ impl Chart {
             }
             let place = pools.place(id, problem.platform());
             let steps = steps.into_iter().map(|(date, level)| (date, pool.unit.value(level)));
-            let course = Course {
+            let course = StepSeries {
                 name: format!("{name} of {}", place.trim_matches('\'')),
                 steps: steps.collect(),
                 capacity: Some(pool.unit.value(pool.capacity)),

@@ -16,7 +16,7 @@ const USUAL: f64 = 1e6;
 
 /// One transfer between two places, as if it had had its way to itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moved {
+pub struct MeasuredTransfer {
     /// Name of the sender's place.
     pub from: String,
     /// Name of the receiver's place.
@@ -48,25 +48,30 @@ pub fn moved(
     platform: &Platform,
     network: &PlanningNetwork,
     passages: &BTreeMap<Pair, Vec<Passage>>,
-) -> Vec<Moved> {
+) -> Vec<MeasuredTransfer> {
     let name = |host: HostId| platform.host(host).name.to_string();
     let mut all = Vec::new();
     for (&(from, to), passages) in passages {
         let at = network.pair(from, to);
         let stated = (network.latency[at], network.bandwidth[at]);
-        let moved = |&passage: &Passage| Moved { from: name(from), to: name(to), passage, stated };
+        let moved = |&passage: &Passage| MeasuredTransfer {
+            from: name(from),
+            to: name(to),
+            passage,
+            stated,
+        };
         all.extend(passages.iter().map(moved));
     }
     all
 }
 
 /// Computes connections from transfers, by the names of places; none from those that are too brief.
-pub(super) fn connections(moves: &[Moved]) -> Vec<Connection> {
-    let mut pairs: BTreeMap<(&str, &str), Vec<&Moved>> = BTreeMap::new();
+pub(super) fn connections(moves: &[MeasuredTransfer]) -> Vec<Connection> {
+    let mut pairs: BTreeMap<(&str, &str), Vec<&MeasuredTransfer>> = BTreeMap::new();
     for moved in moves {
         pairs.entry((&moved.from, &moved.to)).or_default().push(moved);
     }
-    let connection = |((from, to), moves): ((&str, &str), Vec<&Moved>)| {
+    let connection = |((from, to), moves): ((&str, &str), Vec<&MeasuredTransfer>)| {
         let passages: Vec<Passage> = moves.iter().map(|m| m.passage).collect();
         let Rate { bandwidth, latency } = Rate::of(&passages, moves.last()?.stated)?;
         let rates: Vec<f64> = passages.iter().map(|p| p.bytes / p.seconds).collect();
@@ -191,8 +196,8 @@ mod tests {
         Band, DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, RoutingKind,
     };
 
-    fn moves(from: &str, to: &str, latency: f64, bandwidth: f64) -> Vec<Moved> {
-        let moved = |&bytes: &f64| Moved {
+    fn moves(from: &str, to: &str, latency: f64, bandwidth: f64) -> Vec<MeasuredTransfer> {
+        let moved = |&bytes: &f64| MeasuredTransfer {
             from: from.to_string(),
             to: to.to_string(),
             passage: Passage { bytes, seconds: latency + bytes / bandwidth },

@@ -7,7 +7,7 @@
 mod connections;
 mod tasks;
 
-pub use connections::{Connection, Moved, moved};
+pub use connections::{Connection, MeasuredTransfer, moved};
 
 use serde::Serialize;
 use slackline_model::median::median;
@@ -74,7 +74,7 @@ impl Spread {
 
 /// A kind of task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Kind {
+pub struct KindFit {
     /// Its name.
     pub kind: String,
     /// Real seconds.
@@ -98,7 +98,7 @@ pub struct Host {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Learnt {
     /// Kinds of tasks, by name.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<KindFit>,
     /// Hosts, by name.
     pub hosts: Vec<Host>,
     /// Connections, by names of places.
@@ -130,7 +130,7 @@ pub fn samples(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Sample> {
 
 impl Learnt {
     /// Learns from samples.
-    pub fn of(tasks: &[Sample], moves: &[Moved]) -> Learnt {
+    pub fn of(tasks: &[Sample], moves: &[MeasuredTransfer]) -> Learnt {
         let known: Vec<&Sample> =
             tasks.iter().filter(|s| s.expected > 0.0 && s.seconds > 0.0).collect();
         let fit = Fit::of(&known);
@@ -143,7 +143,7 @@ impl Learnt {
         let kinds = seconds.into_iter().map(|(kind, seconds)| {
             let law = fit.law(kind);
             let seen = Spread::of(ratios.get(kind).map_or(&[][..], Vec::as_slice));
-            Kind {
+            KindFit {
                 kind: kind.to_string(),
                 seconds: Spread::of(&seconds),
                 startup: law.startup,

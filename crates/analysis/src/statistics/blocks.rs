@@ -173,7 +173,7 @@ impl Blocks {
     /// The summary of every method; `tolerance` is what counts as equal for wins.
     pub fn methods(&self, tolerance: f64) -> Vec<MethodSummary> {
         let positive = self.values.iter().flatten().all(|&v| v > 0.0);
-        let mut tables: Vec<Course> = vec![Course::default(); self.methods];
+        let mut tables: Vec<MethodFigures> = vec![MethodFigures::default(); self.methods];
         for row in self.rows() {
             let Some(best) = self.best(row) else { continue };
             let wins =
@@ -204,7 +204,7 @@ impl Blocks {
 
 /// Figures of one method, block by block.
 #[derive(Clone, Default)]
-struct Course {
+struct MethodFigures {
     n: usize,
     wins: usize,
     wins_alone: usize,
@@ -213,7 +213,7 @@ struct Course {
     ratios: Vec<f64>,
 }
 
-impl Course {
+impl MethodFigures {
     fn summary(self, positive: bool, blocks: usize) -> MethodSummary {
         let total = sum(self.excesses.iter().copied());
         let mean = |n: usize| (positive && n > 0).then(|| total / n as f64);

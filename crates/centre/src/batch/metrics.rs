@@ -112,7 +112,7 @@ pub struct Metrics {
 
 /// A job that ran.
 #[derive(Clone, Copy, Debug)]
-struct Ran<'a> {
+struct CompletedJob<'a> {
     job: &'a LoggedJob,
     start: f64,
     end: f64,
@@ -120,7 +120,7 @@ struct Ran<'a> {
     held: f64,
 }
 
-impl Ran<'_> {
+impl CompletedJob<'_> {
     fn wait(&self) -> f64 {
         self.start - self.job.submit
     }
@@ -138,12 +138,12 @@ impl Ran<'_> {
     }
 }
 
-fn ran<'a>(replay: &Replay<'a>, outcome: &Outcome) -> Vec<Ran<'a>> {
+fn ran<'a>(replay: &Replay<'a>, outcome: &Outcome) -> Vec<CompletedJob<'a>> {
     let machine = replay.site.machine;
     let jobs = replay.log.jobs.iter().zip(outcome.starts.iter().zip(&outcome.ends));
     let ran = jobs.filter_map(|(job, (start, end))| {
         let held = (machine.units_of(job.cores) * machine.cores_per_unit()) as f64;
-        Some(Ran { job, start: (*start)?, end: (*end)?, held })
+        Some(CompletedJob { job, start: (*start)?, end: (*end)?, held })
     });
     ran.collect()
 }
@@ -170,11 +170,11 @@ pub fn measure(replay: &Replay<'_>, outcome: &Outcome) -> Metrics {
     metrics
 }
 
-fn measure_some(replay: &Replay<'_>, all: &[Ran<'_>], is_always_on: bool) -> Metrics {
+fn measure_some(replay: &Replay<'_>, all: &[CompletedJob<'_>], is_always_on: bool) -> Metrics {
     let site = replay.site;
     let (first, last) = bounds(all);
     let span = (!all.is_empty()).then_some(last - first);
-    let core_seconds: f64 = all.iter().map(Ran::core_seconds).sum();
+    let core_seconds: f64 = all.iter().map(CompletedJob::core_seconds).sum();
     let held: f64 = all.iter().map(|ran| ran.held * (ran.end - ran.start)).sum();
     let cores = site.machine.cores() as f64;
     let part = |amount: f64| span.filter(|span| *span > 0.0).map(|span| amount / (cores * span));
@@ -183,15 +183,15 @@ fn measure_some(replay: &Replay<'_>, all: &[Ran<'_>], is_always_on: bool) -> Met
         jobs: all.len(),
         killed: all.iter().filter(|ran| ran.job.run > ran.job.limit).count(),
         span,
-        wait: Spread::of(all.iter().map(Ran::wait).collect()),
+        wait: Spread::of(all.iter().map(CompletedJob::wait).collect()),
         bounded_slowdown: Spread {
             p95: None,
-            ..Spread::of(all.iter().map(Ran::slowdown).collect())
+            ..Spread::of(all.iter().map(CompletedJob::slowdown).collect())
         },
         turnaround: Spread {
             median: None,
             p95: None,
-            ..Spread::of(all.iter().map(Ran::turnaround).collect())
+            ..Spread::of(all.iter().map(CompletedJob::turnaround).collect())
         },
         core_seconds,
         utilisation: part(core_seconds),
@@ -209,13 +209,13 @@ fn measure_some(replay: &Replay<'_>, all: &[Ran<'_>], is_always_on: bool) -> Met
 }
 
 /// First submission and last end.
-fn bounds(all: &[Ran<'_>]) -> (f64, f64) {
+fn bounds(all: &[CompletedJob<'_>]) -> (f64, f64) {
     let first = all.iter().map(|ran| ran.job.submit).fold(f64::INFINITY, f64::min);
     (first, all.iter().map(|ran| ran.end).fold(f64::NEG_INFINITY, f64::max))
 }
 
 fn by_account(
-    all: &[Ran<'_>],
+    all: &[CompletedJob<'_>],
     names: &[String],
     of: fn(&LoggedJob) -> u32,
     core_seconds: f64,
@@ -262,7 +262,7 @@ impl Window {
 /// Most windows that are looked at.
 const MOST_WINDOWS: f64 = 1e7;
 
-fn deviation(replay: &Replay<'_>, all: &[Ran<'_>]) -> PledgeDeviation {
+fn deviation(replay: &Replay<'_>, all: &[CompletedJob<'_>]) -> PledgeDeviation {
     let groups = replay.log.groups.len();
     let pledge = |name: &String| replay.site.pledges.get(name).copied().unwrap_or(0.0);
     let pledges: Vec<f64> = replay.log.groups.iter().map(pledge).collect();
@@ -316,7 +316,7 @@ pub struct Period {
 pub fn by_period(replay: &Replay<'_>, outcome: &Outcome, length: f64) -> Vec<Period> {
     let all = ran(replay, outcome);
     let (first, _) = bounds(&all);
-    let mut periods: BTreeMap<u64, Vec<Ran<'_>>> = BTreeMap::new();
+    let mut periods: BTreeMap<u64, Vec<CompletedJob<'_>>> = BTreeMap::new();
     for ran in all {
         let k = ((ran.job.submit - first) / length).floor() as u64;
         periods.entry(k).or_default().push(ran);
@@ -342,7 +342,7 @@ pub struct Load {
 /// The load after every change.
 pub fn load(replay: &Replay<'_>, outcome: &Outcome) -> Vec<Load> {
     let mut changes: Vec<(f64, f64, f64)> = Vec::new();
-    for Ran { job, start, end, held } in ran(replay, outcome) {
+    for CompletedJob { job, start, end, held } in ran(replay, outcome) {
         changes.push((job.submit, 0.0, held));
         changes.push((start, held, -held));
         changes.push((end, -held, 0.0));

@@ -1,6 +1,6 @@
 //! Cases as JSON or TOML: tasks, files, sites, storages, links and pilots.
 
-use super::plan::{Record, RecordFile};
+use super::plan::{RecordFile, RunRecord};
 use crate::batch::Policy;
 use crate::storage::unique::UniqueMap;
 use serde::Deserialize;
@@ -174,7 +174,7 @@ pub struct Case {
     /// Seed of what is drawn.
     pub seed: u64,
     /// The record of a run.
-    pub record: Option<Record>,
+    pub record: Option<RunRecord>,
 }
 
 #[derive(Deserialize)]
@@ -518,7 +518,7 @@ fn build(file: CaseFile, work: Work, is_elsewhere: bool) -> Result<Case, CaseErr
         Some(record) => {
             let task = |name: &str| ids.places.get(name).copied();
             let pilot = |name: &str| by_pilot.places.get(name).copied();
-            Some(Record::check(record, (tasks.len(), &task), (pilots.len(), &pilot))?)
+            Some(RunRecord::check(record, (tasks.len(), &task), (pilots.len(), &pilot))?)
         }
         None => None,
     };

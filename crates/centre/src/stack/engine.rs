@@ -3,7 +3,7 @@
 //! the order in which events are found.
 
 use super::case::{Case, followers};
-use super::plan::{Death, Declared, Plan, Record, Start};
+use super::plan::{Death, Declared, Plan, RunRecord, Start};
 use super::sites::{Batch, BatchNews};
 use super::switches::Switches;
 use super::transport::{self, Direction, Transport};
@@ -159,7 +159,7 @@ enum Stage {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Job {
+struct RunningAttempt {
     task: usize,
     /// From 0.
     attempt: usize,
@@ -172,7 +172,7 @@ struct Job {
 enum State {
     Waiting,
     Idle,
-    Busy(Job),
+    Busy(RunningAttempt),
     Gone,
 }
 
@@ -229,7 +229,7 @@ struct Placement {
 }
 
 impl Placement {
-    fn of(record: &Record) -> Placement {
+    fn of(record: &RunRecord) -> Placement {
         let mut lists: Vec<Vec<(f64, usize, usize)>> = vec![Vec::new(); record.pilots.len()];
         let mut pilots = HashMap::new();
         for (task, attempts) in record.attempts.iter().enumerate() {
@@ -526,7 +526,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     }
 
     /// The attempt of a pilot is lost.
-    fn lose(&mut self, pilot: usize, job: Job) -> Result<(), StackError> {
+    fn lose(&mut self, pilot: usize, job: RunningAttempt) -> Result<(), StackError> {
         self.transport.cancel(pilot, &mut self.moved)?;
         if job.stage == Stage::Replica {
             let file = self.case.tasks[job.task].inputs[job.step];
@@ -551,7 +551,7 @@ impl<'a, 'p> Engine<'a, 'p> {
 
     /// An output does not fit into its storage, and no attempt to come would fit better: the task has
     /// failed.
-    fn give_up(&mut self, pilot: usize, job: Job, storage: usize) {
+    fn give_up(&mut self, pilot: usize, job: RunningAttempt, storage: usize) {
         let attempt = &mut self.outcome.attempts[job.task][job.attempt];
         (attempt.end, attempt.result) = (self.now, Some(AttemptResult::Lost));
         self.outcome.failed[job.task] = true;
@@ -639,7 +639,8 @@ impl<'a, 'p> Engine<'a, 'p> {
         let attempts = &mut self.outcome.attempts[task];
         let attempt = attempts.len() - 1;
         (attempts[attempt].pilot, attempts[attempt].start) = (Some(pilot), self.now);
-        let job = Job { task, attempt, step: 0, step_start: self.now, stage: Stage::Timed };
+        let job =
+            RunningAttempt { task, attempt, step: 0, step_start: self.now, stage: Stage::Timed };
         self.pilots[pilot] = State::Busy(job);
         self.begin_steps(pilot, job)?;
         self.settle()
@@ -653,7 +654,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         Ok(())
     }
 
-    fn busy(&mut self, pilot: usize, job: Job) {
+    fn busy(&mut self, pilot: usize, job: RunningAttempt) {
         self.pilots[pilot] = State::Busy(job);
         self.clocks[pilot] += 1;
     }
@@ -668,7 +669,7 @@ impl<'a, 'p> Engine<'a, 'p> {
             Stage::Transfer => {
                 self.transport.end(pilot, &mut self.moved)?;
                 if output().is_some() && self.case.catalogue_latency > 0.0 {
-                    self.busy(pilot, Job { stage: Stage::Register, ..job });
+                    self.busy(pilot, RunningAttempt { stage: Stage::Register, ..job });
                     let date = self.now + self.case.catalogue_latency;
                     self.set(date, Due::Step(pilot, self.clocks[pilot]));
                     return Ok(());
@@ -702,7 +703,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     }
 
     /// The catalogue has answered: a replica is chosen, and its transfer asked for.
-    fn choose(&mut self, pilot: usize, job: Job) -> Result<(), StackError> {
+    fn choose(&mut self, pilot: usize, job: RunningAttempt) -> Result<(), StackError> {
         let file = self.case.tasks[job.task].inputs[job.step];
         let site = &self.case.sites[self.case.pilots[pilot].site];
         let replicas = &self.replicas[file];
@@ -710,7 +711,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         let found = preferred.into_iter().find(|storage| replicas.contains(storage));
         match found.or(replicas.first().copied()) {
             None => {
-                self.busy(pilot, Job { stage: Stage::Replica, ..job });
+                self.busy(pilot, RunningAttempt { stage: Stage::Replica, ..job });
                 self.wanted.entry(file).or_default().push(pilot);
                 Ok(())
             }
@@ -721,7 +722,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     fn transfer(
         &mut self,
         pilot: usize,
-        job: Job,
+        job: RunningAttempt,
         way: (usize, Direction),
         file: usize,
     ) -> Result<(), StackError> {
@@ -733,19 +734,19 @@ impl<'a, 'p> Engine<'a, 'p> {
                 file: self.case.files[file].name.clone(),
             });
         }
-        self.busy(pilot, Job { stage: Stage::Transfer, ..job });
+        self.busy(pilot, RunningAttempt { stage: Stage::Transfer, ..job });
         let bytes = self.case.files[file].bytes;
         Ok(self.transport.request(pilot, way, bytes, &mut self.moved)?)
     }
 
-    fn step_done(&mut self, pilot: usize, mut job: Job) -> Result<(), StackError> {
+    fn step_done(&mut self, pilot: usize, mut job: RunningAttempt) -> Result<(), StackError> {
         self.outcome.attempts[job.task][job.attempt].steps.push(self.now - job.step_start);
         job.step += 1;
         self.begin_steps(pilot, job)
     }
 
     /// Begins the next step of an attempt, and the ones after it as long as they take no time.
-    fn begin_steps(&mut self, pilot: usize, mut job: Job) -> Result<(), StackError> {
+    fn begin_steps(&mut self, pilot: usize, mut job: RunningAttempt) -> Result<(), StackError> {
         let task = &self.case.tasks[job.task];
         loop {
             job.step_start = self.now;
@@ -755,7 +756,7 @@ impl<'a, 'p> Engine<'a, 'p> {
             let is_computation = job.step == task.inputs.len();
             let length = match self.recorded_length(pilot, job, is_computation) {
                 Recorded::Cut => {
-                    self.busy(pilot, Job { stage: Stage::Cut, ..job });
+                    self.busy(pilot, RunningAttempt { stage: Stage::Cut, ..job });
                     return Ok(());
                 }
                 Recorded::Length(length) => Some(length),
@@ -766,13 +767,13 @@ impl<'a, 'p> Engine<'a, 'p> {
             };
             match length {
                 Some(length) if length > 0.0 => {
-                    self.busy(pilot, Job { stage: Stage::Timed, ..job });
+                    self.busy(pilot, RunningAttempt { stage: Stage::Timed, ..job });
                     self.set(self.now + length, Due::Step(pilot, self.clocks[pilot]));
                     return Ok(());
                 }
                 Some(_) => {
                     if let Some(k) = job.step.checked_sub(task.inputs.len() + 1) {
-                        self.busy(pilot, Job { stage: Stage::Timed, ..job });
+                        self.busy(pilot, RunningAttempt { stage: Stage::Timed, ..job });
                         self.register(task.outputs[k], pilot)?;
                     }
                     self.outcome.attempts[job.task][job.attempt].steps.push(0.0);
@@ -783,11 +784,11 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    fn begin_transfer(&mut self, pilot: usize, job: Job) -> Result<(), StackError> {
+    fn begin_transfer(&mut self, pilot: usize, job: RunningAttempt) -> Result<(), StackError> {
         let task = &self.case.tasks[job.task];
         if job.step < task.inputs.len() {
             if self.case.catalogue_latency > 0.0 {
-                self.busy(pilot, Job { stage: Stage::LookUp, ..job });
+                self.busy(pilot, RunningAttempt { stage: Stage::LookUp, ..job });
                 let date = self.now + self.case.catalogue_latency;
                 self.set(date, Due::Step(pilot, self.clocks[pilot]));
                 return Ok(());
@@ -814,7 +815,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     }
 
     /// All steps of an attempt have ended.
-    fn complete(&mut self, pilot: usize, job: Job) -> Result<(), StackError> {
+    fn complete(&mut self, pilot: usize, job: RunningAttempt) -> Result<(), StackError> {
         let attempt = &mut self.outcome.attempts[job.task][job.attempt];
         (attempt.end, attempt.result) = (self.now, Some(AttemptResult::Done));
         self.outcome.done[job.task] = Some(self.now);
@@ -831,7 +832,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     }
 
     /// The length of a step by the record.
-    fn recorded_length(&self, pilot: usize, job: Job, is_computation: bool) -> Recorded {
+    fn recorded_length(&self, pilot: usize, job: RunningAttempt, is_computation: bool) -> Recorded {
         let given = if is_computation { self.plan.application } else { self.plan.transfers };
         let Some(record) = given else { return Recorded::Unknown };
         let attempts = &record.attempts[job.task];

@@ -20,7 +20,7 @@ pub use case::{
     StorageSpec, Task, Work,
 };
 pub use engine::{Outcome, StackError, Variation, is_robust, run, run_varied};
-pub use plan::Record;
+pub use plan::RunRecord;
 pub use recorded::{RecordedHost, RecordedTask, case_of_run};
 pub use switches::{Component, Switches, UnknownSwitch};
 pub use validity::{Origin, Validity};

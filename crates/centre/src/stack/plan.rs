@@ -10,7 +10,7 @@ use slackline_model::rng::stream;
 
 /// The record of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Record {
+pub struct RunRecord {
     /// Its makespan, in seconds.
     pub makespan: f64,
     /// Attempts by task.
@@ -47,13 +47,13 @@ struct PilotFile {
 
 type Places<'a> = (usize, &'a dyn Fn(&str) -> Option<usize>);
 
-impl Record {
+impl RunRecord {
     /// Checks dates and names.
     pub(super) fn check(
         file: RecordFile,
         (tasks, task): Places<'_>,
         (pilots, pilot): Places<'_>,
-    ) -> Result<Record, CaseError> {
+    ) -> Result<RunRecord, CaseError> {
         let date = |value: f64, what: &dyn Fn() -> String| match value {
             value if (0.0..1e18).contains(&value) => Ok(value),
             _ => error(format!("record: {} is {value}; it has to be 0 or more", what())),
@@ -108,7 +108,7 @@ impl Record {
             lives[place] = PilotLife { submit, start, exit: file.exit, why: file.why };
         }
         let makespan = file.makespan.unwrap_or(last);
-        Ok(Record { makespan, attempts, pilots: lives })
+        Ok(RunRecord { makespan, attempts, pilots: lives })
     }
 }
 
@@ -145,10 +145,10 @@ pub(super) struct Plan<'a> {
     /// By link.
     pub(super) bandwidths: &'a [f64],
     /// Injected entries, placement, computations, transfers.
-    pub(super) entries: Option<&'a Record>,
-    pub(super) placement: Option<&'a Record>,
-    pub(super) application: Option<&'a Record>,
-    pub(super) transfers: Option<&'a Record>,
+    pub(super) entries: Option<&'a RunRecord>,
+    pub(super) placement: Option<&'a RunRecord>,
+    pub(super) application: Option<&'a RunRecord>,
+    pub(super) transfers: Option<&'a RunRecord>,
     /// The record, where failures come from it.
     pub(super) failures: bool,
 }
@@ -201,7 +201,7 @@ impl<'a> Plan<'a> {
     pub(super) fn switched(
         case: &'a Case,
         declared: &'a Declared,
-        record: &'a Record,
+        record: &'a RunRecord,
         switches: Switches,
     ) -> Plan<'a> {
         let injects = |component| switches.injects(component);

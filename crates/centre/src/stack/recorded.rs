@@ -8,7 +8,7 @@ use super::case::{
     Case, CaseError, FileSpec, LinkSpec, Model, Pilot, PlatformModel, SiteSpec, StorageSpec, Task,
     error,
 };
-use super::plan::Record;
+use super::plan::RunRecord;
 use super::{Attempt, AttemptResult, PilotLife};
 use slackline_model::distribution::Distribution;
 use std::collections::{BTreeMap, HashMap};
@@ -142,7 +142,7 @@ pub fn case_of_run(tasks: Vec<RecordedTask>, hosts: &[RecordedHost]) -> Result<C
         bandwidth_out: None,
     };
     let life = PilotLife { submit: 0.0, start: Some(0.0), exit: None, why: None };
-    let record = Record { makespan, attempts, pilots: vec![life; pilots.len()] };
+    let record = RunRecord { makespan, attempts, pilots: vec![life; pilots.len()] };
     Ok(Case {
         about: None,
         sites: sites.collect(),

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 const FIRST_PILOT: u64 = 10_000;
 
 #[derive(Clone, Copy, Debug)]
-enum Job {
+enum SiteJob {
     Background(usize),
     Pilot(usize),
 }
@@ -19,7 +19,7 @@ enum Job {
 struct Submission {
     date: f64,
     number: u64,
-    job: Job,
+    job: SiteJob,
 }
 
 /// The end of a background job, ordered by date and job.
@@ -55,7 +55,7 @@ pub(super) struct Batch<'a> {
     /// Of background jobs.
     ends: BinaryHeap<Reverse<End>>,
     /// Jobs by their numbers in the scheduler.
-    jobs: Vec<Job>,
+    jobs: Vec<SiteJob>,
     /// Jobs of pilots that are gone, to be ended now.
     gone: Vec<JobId>,
 }
@@ -70,12 +70,12 @@ impl<'a> Batch<'a> {
         let rules = Site::new(Machine::Cores(spec.cores))?;
         let mut submissions = Vec::new();
         for (k, &(number, date, ..)) in spec.background.iter().enumerate() {
-            submissions.push(Submission { date, number, job: Job::Background(k) });
+            submissions.push(Submission { date, number, job: SiteJob::Background(k) });
         }
         for (k, plan) in plans.iter().enumerate() {
             if case.pilots[k].site == site && plan.start == Start::Batch {
                 let number = FIRST_PILOT + k as u64;
-                submissions.push(Submission { date: plan.submit, number, job: Job::Pilot(k) });
+                submissions.push(Submission { date: plan.submit, number, job: SiteJob::Pilot(k) });
             }
         }
         submissions.sort_by(|a, b| a.date.total_cmp(&b.date).then(a.number.cmp(&b.number)));
@@ -123,8 +123,8 @@ impl<'a> Batch<'a> {
         {
             self.next += 1;
             let (cores, limit) = match job {
-                Job::Background(k) => (self.spec.background[k].3, self.spec.background[k].4),
-                Job::Pilot(k) => {
+                SiteJob::Background(k) => (self.spec.background[k].3, self.spec.background[k].4),
+                SiteJob::Pilot(k) => {
                     let pilot = &case.pilots[k];
                     (pilot.cores, pilot.walltime.unwrap_or(f64::INFINITY))
                 }
@@ -133,8 +133,8 @@ impl<'a> Batch<'a> {
                 Request { number, submit: date, cores, limit, user: 0, group: 0, queue: 0 };
             match (self.scheduler.submit(request), job) {
                 (Ok(_), _) => self.jobs.push(job),
-                (Err(_), Job::Pilot(k)) => news.refused.push(k),
-                (Err(_), Job::Background(_)) => {}
+                (Err(_), SiteJob::Pilot(k)) => news.refused.push(k),
+                (Err(_), SiteJob::Background(_)) => {}
             }
         }
         // A promised date may be ahead by a rounding error.
@@ -146,8 +146,8 @@ impl<'a> Batch<'a> {
         let started = self.scheduler.pass(now).to_vec();
         for JobId(id) in started {
             match self.jobs[id as usize] {
-                Job::Pilot(k) => news.started.push((k, JobId(id))),
-                Job::Background(k) => {
+                SiteJob::Pilot(k) => news.started.push((k, JobId(id))),
+                SiteJob::Background(k) => {
                     let (_, _, run, _, limit) = self.spec.background[k];
                     self.ends.push(Reverse(End(now + run.min(limit), id)));
                 }

@@ -351,9 +351,9 @@ impl FileSystem {
                 store.remove(&path);
                 Ok(Answer::Done)
             }
-            Op::Rename(host, path, to) => self.transfer(host, path, to, Way::Rename),
-            Op::Copy(host, path, to) => self.transfer(host, path, to, Way::Copy),
-            Op::Move(host, path, to) => self.transfer(host, path, to, Way::Move),
+            Op::Rename(host, path, to) => self.transfer(host, path, to, RelocationKind::Rename),
+            Op::Copy(host, path, to) => self.transfer(host, path, to, RelocationKind::Copy),
+            Op::Move(host, path, to) => self.transfer(host, path, to, RelocationKind::Move),
         }
     }
 
@@ -410,24 +410,30 @@ impl FileSystem {
         Ok(Answer::Bytes(bytes))
     }
 
-    fn transfer(&mut self, host: &str, path: &str, to: &str, way: Way) -> Result<Answer, Refused> {
+    fn transfer(
+        &mut self,
+        host: &str,
+        path: &str,
+        to: &str,
+        way: RelocationKind,
+    ) -> Result<Answer, Refused> {
         let (from, path) = self.find(host, path)?;
         let (into, target) = self.find(host, to)?;
         let size = self.stores[from].size(&path).ok_or(Refused::NoSuchFile)?;
-        if way != Way::Copy && self.stores[from].open.contains_key(&path) {
+        if way != RelocationKind::Copy && self.stores[from].open.contains_key(&path) {
             return Err(Refused::FileIsOpen);
         }
-        if way == Way::Rename && from != into {
+        if way == RelocationKind::Rename && from != into {
             return Err(Refused::OtherStorage);
         }
         if target == "/" || self.stores[into].size(&target).is_some() {
             return Err(Refused::FileExists);
         }
-        let renamed = way != Way::Copy && from == into;
+        let renamed = way != RelocationKind::Copy && from == into;
         if !renamed && !self.stores[into].fits(size) {
             return Err(Refused::StorageFull);
         }
-        if way != Way::Copy {
+        if way != RelocationKind::Copy {
             self.stores[from].remove(&path);
         }
         self.stores[into].set(&target, size);
@@ -436,7 +442,7 @@ impl FileSystem {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum RelocationKind {
     Rename,
     Copy,
     Move,

@@ -1,8 +1,8 @@
 //! `slackline activities`: a graph of placed activities.
 
-use crate::files::Files;
 use crate::input::read_platform;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, cut};
 use clap::Args;
 use serde::Serialize;
@@ -92,7 +92,7 @@ fn simulate(args: &Activities, output: &mut Output) -> Result<(), Failure> {
         };
         Row { id, start: run.start(job), finish: run.finish(job), state }
     });
-    let document = Document {
+    let document = ActivitiesDocument {
         schema: schema::names::ACTIVITIES,
         name: plan.name.as_deref(),
         makespan: run.makespan(),
@@ -136,7 +136,7 @@ fn refused(error: GraphError) -> Failure {
 
 /// The JSON document of a simulated plan.
 #[derive(Serialize)]
-struct Document<'a> {
+struct ActivitiesDocument<'a> {
     schema: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
@@ -153,7 +153,7 @@ struct Row<'a> {
     state: &'static str,
 }
 
-impl Document<'_> {
+impl ActivitiesDocument<'_> {
     fn table(&self, output: &Output) -> String {
         let mut text = String::new();
         if let Some(name) = self.name {

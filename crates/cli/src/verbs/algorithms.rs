@@ -58,7 +58,7 @@ fn overview(output: &Output) -> String {
 #[derive(Serialize)]
 struct List {
     schema: &'static str,
-    algorithms: Vec<Entry>,
+    algorithms: Vec<AlgorithmEntry>,
     policies: Vec<Policy>,
 }
 
@@ -75,7 +75,7 @@ struct Policy {
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct AlgorithmEntry {
     name: &'static str,
     family: &'static str,
     about: &'static str,
@@ -183,7 +183,7 @@ impl Algorithms {
                 basis: a.algorithm.basis.name(),
                 set: a.set.iter().copied().collect(),
             };
-            let entry = |a: &registry::Algorithm| Entry {
+            let entry = |a: &registry::Algorithm| AlgorithmEntry {
                 name: a.name,
                 family: a.family.name(),
                 about: a.about,
@@ -193,7 +193,7 @@ impl Algorithms {
                 parameters: described(a.parameters),
                 aliases: aliases(a.name).map(alias).collect(),
                 needs: names(a.needs),
-                heeds: a.heeds().iter().map(|heed| heed.name()).collect(),
+                heeds: a.capabilities().iter().map(|heed| heed.name()).collect(),
             };
             let algorithms = methods.into_iter().map(entry).collect();
             let options = policies::Options::new(&heft::HEFT);

@@ -2,8 +2,8 @@
 
 mod runs;
 
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::Table;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
@@ -86,7 +86,7 @@ impl From<SegmentsBy> for Criterion {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct CalibrationDocument<'a> {
     settings: std::collections::BTreeMap<&'static str, String>,
     segments: Vec<[f64; 4]>,
     mean_log_error: Errors,
@@ -139,7 +139,7 @@ impl Mpi {
 
     fn document(&self, found: &Calibration, output: &mut Output) -> Result<(), Failure> {
         let [affine, best_affine, segments] = found.errors;
-        output.json(&Document {
+        output.json(&CalibrationDocument {
             settings: found.settings(self.latency, self.bandwidth).into_iter().collect(),
             segments: found
                 .transfer

@@ -1,8 +1,8 @@
 //! `slackline convert`: a file from one format to another.
 
-use crate::files::Files;
 use crate::input::{Sources, format_parser, read_document, read_platform};
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::count;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -115,9 +115,8 @@ impl Convert {
     fn traces(&self, packed: bool, output: &mut Output) -> Result<(), Failure> {
         let traces = Traces::open(std::slice::from_ref(&self.input))?;
         let ranks = traces.ranks();
-        output.files.write(&self.output, |out| match packed {
-            true => pack(traces, out),
-            false => unpack(traces, out),
+        output.files.write(&self.output, |out| {
+            if packed { pack(traces, out) } else { unpack(traces, out) }
         })?;
         output.say(&format!("{}: traces of {ranks} ranks written\n", self.output.display()))
     }

@@ -1,7 +1,7 @@
 //! `slackline diff`: where a run went otherwise than a plan, or than another run.
 
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, count};
 use clap::Args;
 use serde::Serialize;
@@ -62,7 +62,7 @@ struct Row {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct DifferenceDocument<'a> {
     schema: &'static str,
     before: &'a str,
     after: &'a str,
@@ -108,7 +108,7 @@ impl Diff {
             crate::picture::write(&output.files, path, &svg)?;
         }
         let host = |p: &Placement| problem.host_of(p.proc());
-        let document = Document {
+        let document = DifferenceDocument {
             schema: schema::names::DIFFERENCE,
             before: &before.name,
             after: &after.name,
@@ -280,13 +280,12 @@ fn causes(problem: &Problem<'_>, pairs: &[Pair], kinds: &[Row], hosts: &[Row]) -
     causes
 }
 
-fn tell(d: &Document<'_>, output: &mut Output) -> Result<(), Failure> {
+fn tell(d: &DifferenceDocument<'_>, output: &mut Output) -> Result<(), Failure> {
     let headline = output.bold(&format!("{} against {}", d.after, d.before));
     output.say(&format!("{headline}\n\n"))?;
     let mut table = Table::new(&["<", ">before", ">after", ">difference"]);
-    let percent = |[a, b]: [f64; 2]| match a > 0.0 {
-        true => format!("{:+.1} %", (b / a - 1.0) * 100.0),
-        false => String::new(),
+    let percent = |[a, b]: [f64; 2]| {
+        if a > 0.0 { format!("{:+.1} %", (b / a - 1.0) * 100.0) } else { String::new() }
     };
     for (name, values) in [("makespan", d.makespan), ("computing", d.computing)] {
         let [a, b] = values;

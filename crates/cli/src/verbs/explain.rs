@@ -2,8 +2,8 @@
 
 use super::import::records;
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::picture;
 use crate::table::{Table, cut, wrap};
 use clap::Args;
@@ -60,7 +60,7 @@ struct Explanation {
     /// The run repeated as it was, and with less of one cause.
     repeated: f64,
     what_if: WhatIf,
-    kinds: Vec<Kind>,
+    kinds: Vec<KindUsage>,
 }
 
 #[derive(Serialize)]
@@ -79,7 +79,7 @@ struct WhatIf {
 
 /// Requested against used, over the attempts of a kind.
 #[derive(Serialize)]
-struct Kind {
+struct KindUsage {
     kind: String,
     tasks: usize,
     seconds: f64,
@@ -258,13 +258,13 @@ fn draw(
     picture::write(&output.files, path, &svg)
 }
 
-fn kinds(run: &RecordedRun) -> Vec<Kind> {
+fn kinds(run: &RecordedRun) -> Vec<KindUsage> {
     let mut by_kind: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, task) in run.tasks.iter().enumerate() {
         by_kind.entry(&task.kind).or_default().push(index);
     }
     let largest = |values: Vec<f64>| values.into_iter().max_by(f64::total_cmp);
-    let mut kinds: Vec<Kind> = by_kind
+    let mut kinds: Vec<KindUsage> = by_kind
         .into_iter()
         .map(|(kind, tasks)| {
             let of_kind = || tasks.iter().map(|&t| &run.tasks[t]);
@@ -273,7 +273,7 @@ fn kinds(run: &RecordedRun) -> Vec<Kind> {
             let measured: Vec<(f64, f64)> =
                 attempts().filter_map(|a| Some((a.cpu?.value, core_seconds(a)?))).collect();
             let (cpu, held) = measured.iter().fold((0.0, 0.0), |sum, m| (sum.0 + m.0, sum.1 + m.1));
-            Kind {
+            KindUsage {
                 kind: kind.to_string(),
                 tasks: tasks.len(),
                 seconds: attempts().filter_map(|a| a.seconds()).sum(),

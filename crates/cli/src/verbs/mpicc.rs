@@ -42,9 +42,10 @@ impl Mpicc {
             Failure::input(format!("{}: {e}", compiler.to_string_lossy()))
                 .with_help("install a C compiler, or name one in CC")
         })?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(Failure::work(format!("the compiler failed ({status})"))),
+        if status.success() {
+            Ok(())
+        } else {
+            Err(Failure::work(format!("the compiler failed ({status})")))
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::replay::{Options, failure, places};
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::input::read_platform;
 use crate::output::Output;
+use crate::path_check::Files;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use slackline_mpi_online::{Launch, OnlineError};
@@ -69,7 +69,7 @@ enum Compute {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct MpirunDocument<'a> {
     schema: &'static str,
     makespan: f64,
     ends: &'a [f64],
@@ -139,7 +139,7 @@ impl Mpirun {
         let replayed = &finished.replayed;
         let wall = begin.elapsed().as_secs_f64();
         if self.json {
-            return output.json(&Document {
+            return output.json(&MpirunDocument {
                 schema: "slackline/mpirun/1",
                 makespan: replayed.makespan,
                 ends: &replayed.ends,

@@ -2,8 +2,8 @@
 
 mod from_logs;
 
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::count;
 use clap::{Args, Subcommand};
 use slackline_core::Failure;
@@ -75,7 +75,7 @@ impl Detect {
         let platform = platform_toml::parse(&text)
             .map_err(|e| Failure::work(format!("what was found makes no platform: {e}")))?;
         if self.json {
-            return output.json(&super::show::platform::Document::of(&platform));
+            return output.json(&super::show::platform::PlatformDocument::of(&platform));
         }
         let Some(path) = &self.output else { return output.text(&text) };
         output.files.write(path, |out| out.write_all(text.as_bytes()))?;
@@ -89,9 +89,10 @@ impl Detect {
     }
 
     fn here(&self) -> Found {
-        match self.measure {
-            true => local::detect(None),
-            false => local::detect(Some(self.speed.unwrap_or(REFERENCE_SPEED))),
+        if self.measure {
+            local::detect(None)
+        } else {
+            local::detect(Some(self.speed.unwrap_or(REFERENCE_SPEED)))
         }
     }
 

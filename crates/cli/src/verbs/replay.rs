@@ -1,8 +1,8 @@
 //! `slackline replay`: how long an MPI code would run, from its traces.
 
-use crate::files::Files;
 use crate::input::read_platform;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::Table;
 use crate::verbs::run;
 use clap::Args;
@@ -69,7 +69,7 @@ pub(crate) struct Replay {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ReplayDocument<'a> {
     schema: &'static str,
     makespan: f64,
     ends: &'a [f64],
@@ -177,7 +177,7 @@ impl Replay {
             spent.filter(|(_, seconds)| *seconds > 0.0).collect::<BTreeMap<_, _>>()
         };
         let usage = usage();
-        output.json(&Document {
+        output.json(&ReplayDocument {
             schema: schema::names::REPLAY,
             makespan: outcome.makespan,
             ends: &outcome.ends,

@@ -1,7 +1,7 @@
 //! `slackline reproduce`: published results, run again, with a verdict per claim.
 
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::progress::Bar;
 use crate::table::{Table, wrap};
 use clap::Args;
@@ -68,11 +68,11 @@ pub(crate) struct Reproduce {
 #[derive(Serialize)]
 struct List {
     schema: &'static str,
-    reproductions: Vec<Entry>,
+    reproductions: Vec<StudyEntry>,
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct StudyEntry {
     name: &'static str,
     title: &'static str,
     source: &'static str,
@@ -80,7 +80,7 @@ struct Entry {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ReproductionDocument<'a> {
     schema: &'static str,
     #[serde(flatten)]
     report: &'a Report,
@@ -139,14 +139,14 @@ impl Reproduce {
         }
         if self.json {
             let schema = schema::names::REPRODUCTION;
-            return output.json(&Document { schema, report: &report });
+            return output.json(&ReproductionDocument { schema, report: &report });
         }
         self.tell(&report, output)
     }
 
     fn list(&self, output: &mut Output) -> Result<(), Failure> {
         if self.json {
-            let entry = |p: &Paper| Entry {
+            let entry = |p: &Paper| StudyEntry {
                 name: p.name,
                 title: p.title,
                 source: p.source,
@@ -252,9 +252,10 @@ impl Reproduce {
                 makespan: written.end.is_finite().then_some(written.end),
             });
         }
-        let end = match written.end.is_finite() {
-            true => format!("makespan {}", fmt_seconds(written.end)),
-            false => "cannot finish".to_string(),
+        let end = if written.end.is_finite() {
+            format!("makespan {}", fmt_seconds(written.end))
+        } else {
+            "cannot finish".to_string()
         };
         let mut text = wrap(&format!("{}: {end}", recipe.name), 0, output.width);
         let _ = write!(text, "\ncd {}\n{}\n", folder.display(), written.line());

@@ -1,8 +1,8 @@
 //! `slackline resume`: go on with a run.
 
 use super::run::{self, Outputs};
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use clap::Args;
 use slackline_core::Failure;
 use std::path::PathBuf;

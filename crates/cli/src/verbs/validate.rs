@@ -40,7 +40,7 @@ pub(crate) struct Validate {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct ValidationDocument {
     schema: &'static str,
     valid: bool,
     makespan: f64,
@@ -54,7 +54,7 @@ impl Validate {
         let schedule = schedule_file::read_schedule(&output.files, &self.schedule, &problem)?;
         let violations = validate(&problem, &schedule, &self.limits.settings().limits());
         if self.json {
-            output.json(&Document {
+            output.json(&ValidationDocument {
                 schema: schema::names::VALIDATION,
                 valid: violations.is_empty(),
                 makespan: schedule.makespan(),

@@ -2,13 +2,13 @@
 
 use super::compare::report::number;
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
 use slackline_formats::instance;
-use slackline_lab::campaign::{Kind, Method};
+use slackline_lab::campaign::{Method, MethodKind};
 use slackline_lab::versus::{Bounds, Drawn, Found, Search, drawn, schedule, worst};
 use slackline_model::Problem;
 use slackline_schedule::registry::{ALL, Family, find};
@@ -75,7 +75,7 @@ fn bounds(text: &str) -> Result<(f64, f64), String> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct VersusDocument<'a> {
     schema: &'static str,
     a: &'a str,
     b: &'a str,
@@ -101,7 +101,7 @@ struct TableDocument {
 /// A planner of that name, else a policy.
 fn method(name: &str) -> Result<Method, Failure> {
     let planner = name.split(['?', ':']).next().unwrap_or(name);
-    let kind = if find(planner).is_some() { Kind::Plan } else { Kind::Simulate };
+    let kind = if find(planner).is_some() { MethodKind::Plan } else { MethodKind::Simulate };
     Method::parse(kind, name).map_err(Failure::from)
 }
 
@@ -149,7 +149,7 @@ impl Versus {
             crate::picture::write(&output.files, path, &svg)?;
         }
         if self.json {
-            return output.json(&Document {
+            return output.json(&VersusDocument {
                 schema: "slackline/versus/1",
                 a: &a.text,
                 b: &b.text,

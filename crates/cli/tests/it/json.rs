@@ -197,9 +197,10 @@ fn results() -> String {
             for (method, makespan, kept) in rows {
                 text += &format!("{side},{i},{method},done,{makespan},{kept}\n");
             }
-            match i < 3 && side == "left" {
-                true => text += &format!("{side},{i},x,done,{},1\n", base + 20.0),
-                false => text += &format!("{side},{i},x,failed,,\n"),
+            if i < 3 && side == "left" {
+                text += &format!("{side},{i},x,done,{},1\n", base + 20.0)
+            } else {
+                text += &format!("{side},{i},x,failed,,\n")
             }
         }
     }

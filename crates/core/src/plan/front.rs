@@ -9,7 +9,7 @@ use serde::Serialize;
 use slackline_model::schedule::{Limits, validate};
 use slackline_model::{Problem, approx};
 use slackline_schedule::qos::pareto::{self, Point};
-use slackline_schedule::qos::portfolio::{self, Job};
+use slackline_schedule::qos::portfolio::{self, PlanJob};
 use slackline_schedule::qos::within_limits;
 use slackline_schedule::{Algorithm, bounds};
 
@@ -79,9 +79,9 @@ impl PlanInput {
         self.check_options(&contenders)?;
         let told = |&algorithm: &&'static Algorithm| {
             let told = portfolio::sweep(algorithm, &ends, &limits).into_iter();
-            told.map(move |told| Job::of(algorithm, told))
+            told.map(move |told| PlanJob::of(algorithm, told))
         };
-        let mut jobs: Vec<Job> = contenders.iter().flat_map(told).collect();
+        let mut jobs: Vec<PlanJob> = contenders.iter().flat_map(told).collect();
         if self.request.planners.is_empty() {
             jobs.extend(portfolio::rentals(problem, &limits));
         }

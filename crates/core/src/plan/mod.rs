@@ -14,8 +14,8 @@ use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
 use crate::input::{Loaded, Past};
 use crate::plan_check;
+use crate::planner_options::{self, interrupted};
 use crate::request::PlanRequest;
-use crate::search::{self, interrupted};
 use serde::Serialize;
 use slackline_analysis::overheads::delayed;
 use slackline_analysis::plan_check::Check;
@@ -213,10 +213,8 @@ impl PlanInput {
         let wait = self.request.overheads.wait();
         let lower_bound = lower_bound + wait;
         plans.iter_mut().for_each(|plan| plan.delay(problem, wait, &limits));
-        let scale = match is_limited(&limits) {
-            true => Some(Scale::of(problem, &plans, wait)?),
-            false => None,
-        };
+        let scale =
+            if is_limited(&limits) { Some(Scale::of(problem, &plans, wait)?) } else { None };
         Ok(Plans {
             best: best(&plans, &limits, self.request.limits.aim()),
             problem,
@@ -231,7 +229,7 @@ impl PlanInput {
     }
 
     fn search_request(&self, limits: Limits, context: &mut Context<'_>) -> Request {
-        search::request(&self.request.search, limits, &self.given, context)
+        planner_options::request(&self.request.search, limits, &self.given, context)
     }
 
     /// A bound of plans where levels are steady; where they change, one of runs at their best levels.
@@ -332,9 +330,10 @@ impl PlanInput {
         if interrupted(&settings) {
             context.warning("interrupted: this is the best plan so far");
         }
-        match plans.is_empty() {
-            true => Err(Failure::work("none of the chosen algorithms can plan this")),
-            false => Ok((plans, bound)),
+        if plans.is_empty() {
+            Err(Failure::work("none of the chosen algorithms can plan this"))
+        } else {
+            Ok((plans, bound))
         }
     }
 
@@ -342,7 +341,7 @@ impl PlanInput {
     fn check_options(&self, chosen: &[&Algorithm]) -> Result<(), Failure> {
         let given = &self.given;
         parameter::check_known(given, chosen.iter().map(|a| (a.name, a.parameters)))?;
-        search::check(&self.request.search, chosen, self.request.robust.is_some())?;
+        planner_options::check(&self.request.search, chosen, self.request.robust.is_some())?;
         let request = Request { given: given.clone(), ..Request::default() };
         for algorithm in chosen {
             algorithm.values(&request)?;

@@ -1,13 +1,13 @@
 //! Runs on real machines: a request in a new folder, a folder that is resumed, a folder that is repeated.
 
 mod report;
-mod session;
+mod run_session;
 mod settings;
 
 pub use report::{
     ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RunReport, blocked, stderr,
 };
-pub use session::{FinishedRun, RunSession};
+pub use run_session::{FinishedRun, RunSession};
 pub use slackline_machines::folder::{Recovered, log_of, refuse_names};
 
 use crate::context::Context;
@@ -16,9 +16,9 @@ use crate::input::{Loaded, format_of, read_document, read_platform};
 use crate::recorded;
 use crate::request::{InputPlace, RunRequest};
 use crate::simulation::{Ran, SimulationReport};
+use run_session::seconds_since_1970;
 use schemars::JsonSchema;
 use serde::Serialize;
-use session::seconds_since_1970;
 use slackline_analysis::plan_check::lower_bound;
 use slackline_engine::{Ending, Record};
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
@@ -202,7 +202,7 @@ impl RunInput {
             waits.map_err(refused)?.iter().for_each(|why| context.note(why));
         }
         if self.request.execution.slurm.is_none() {
-            session::settled(&self.request.execution)?;
+            run_session::settled(&self.request.execution)?;
         }
         let workflow = &self.request.input.workflows[0];
         let path = self.request.folder.clone().unwrap_or_else(|| free_name(workflow));
@@ -245,13 +245,12 @@ impl RunInput {
         let end = self.format.extensions().first().copied().unwrap_or("txt");
         let mut header = self.header(&format!("workflow.{end}"))?;
         let workflow = &self.request.input.workflows[0];
-        let text = match files.has_value(workflow) {
-            true => {
-                let mut bytes = Vec::new();
-                self.format.write(&self.document, &mut bytes)?;
-                slackline_io::decode(bytes)?.into()
-            }
-            false => files.read_text(workflow)?,
+        let text = if files.has_value(workflow) {
+            let mut bytes = Vec::new();
+            self.format.write(&self.document, &mut bytes)?;
+            slackline_io::decode(bytes)?.into()
+        } else {
+            files.read_text(workflow)?
         };
         let platform = platform_toml::to_string(&self.platform)?;
         for (name, text) in

@@ -1,12 +1,12 @@
 //! The report of a real run: the JSON document `slackline/execution/1`.
 
-use super::session::FinishedRun;
+use super::run_session::FinishedRun;
 use crate::simulation::SimulationReport;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_machines::folder::Failure;
 use slackline_model::{HostId, KindId, Problem, TaskId, Workflow};
-use slackline_react::{Figure, Taught};
+use slackline_react::{Figure, LearnedFigures};
 use std::path::{Path, PathBuf};
 
 /// The JSON document of a real run.
@@ -69,7 +69,7 @@ pub struct ConnectionBandwidth {
 }
 
 impl Learnt {
-    fn of(problem: &Problem<'_>, taught: &Taught) -> Learnt {
+    fn of(problem: &Problem<'_>, taught: &LearnedFigures) -> Learnt {
         let host = |id: HostId| problem.platform().host(id).name.to_string();
         let kind = |id: KindId| problem.workflow().kind_name(id).to_string();
         let (kinds, hosts, ways) = (&taught.kinds, &taught.hosts, &taught.connections);

@@ -16,9 +16,9 @@ use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
 use crate::input::{Loaded, Past, read_scenario};
 use crate::methods::{ALL_POLICIES, check_parameters, check_results, policies_of, settle_period};
+use crate::planner_options::unheeded;
 use crate::recorded;
 use crate::request::{CompareRequest, SimulateRequest, SimulationSetup};
-use crate::search::unheeded;
 use serde::Serialize;
 use setup::Stage;
 use slackline_analysis::cost::Money;
@@ -37,7 +37,7 @@ use slackline_model::{Problem, Schedule, Workflow};
 use slackline_react::StaticPlan;
 use slackline_react::registry::{Entry, Options};
 use slackline_schedule::qos::pareto::Point;
-use slackline_schedule::{Heed, Planner};
+use slackline_schedule::{Capability, Planner};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -287,10 +287,7 @@ impl SimulationSetup {
         }
         let input =
             SimulationInput { policies, setup: self, loaded, scenario, arrivals, undecided: None };
-        match input.loaded.workflow.control().is_some() {
-            true => input.unfolded(context),
-            false => Ok(input),
-        }
+        if input.loaded.workflow.control().is_some() { input.unfolded(context) } else { Ok(input) }
     }
 }
 
@@ -489,10 +486,10 @@ fn runs(
     let entries = policies_of(&names, stage.problem, &limits)?;
     check_parameters(&entries, &options)?;
     let lots = stage.undecided.is_some()
-        || algorithm.heeds().contains(&Heed::Seed)
+        || algorithm.capabilities().contains(&Capability::Seed)
         || entries.iter().any(|e| e.draws_lots());
     if setup.seed.is_some() && !lots {
-        return Err(unheeded(Heed::Seed));
+        return Err(unheeded(Capability::Seed));
     }
     check_results(&given, stage.problem)?;
     if !names.contains(&ALL_POLICIES) {

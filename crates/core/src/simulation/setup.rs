@@ -47,21 +47,22 @@ const EVERY: Duration = Duration::from_millis(100);
 
 /// Amount of the trace kept in memory; a trace file is written during the run, independently of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum TraceDetail {
     /// Every execution and transfer with its dates.
     Work,
     /// Sums only.
     Figures,
 }
 
-impl Wanted {
+impl TraceDetail {
     /// Pictures show what was done; bills and the fortunes of several workflows follow from it.
-    fn of(outputs: &Outputs, platform: &Platform, several: bool) -> Wanted {
+    fn of(outputs: &Outputs, platform: &Platform, several: bool) -> TraceDetail {
         let billed = platform.is_priced() || platform.has_leasable();
         let by_link = outputs.report && platform.is_fifo();
-        match outputs.work || billed || several || by_link {
-            true => Wanted::Work,
-            false => Wanted::Figures,
+        if outputs.work || billed || several || by_link {
+            TraceDetail::Work
+        } else {
+            TraceDetail::Figures
         }
     }
 }
@@ -95,7 +96,7 @@ pub(super) struct Stage<'a> {
     settings: Settings,
     /// Whether the policy's events and decisions are logged.
     logs: bool,
-    wanted: Wanted,
+    wanted: TraceDetail,
 }
 
 impl<'a> Stage<'a> {
@@ -124,7 +125,7 @@ impl<'a> Stage<'a> {
         setup.limits.check_prices(&world.platform, policies.iter().map(String::as_str))?;
         let limits = setup.limits.limits();
         let common = common_limits(&limits, &arrivals);
-        let wanted = Wanted::of(outputs, &world.platform, !arrivals.is_empty());
+        let wanted = TraceDetail::of(outputs, &world.platform, !arrivals.is_empty());
         let mut stage = Stage {
             problem,
             world,
@@ -305,8 +306,8 @@ impl<'a> Stage<'a> {
             }
         };
         let recording = match self.wanted {
-            Wanted::Work => Recording::KeepWorkAndTell(&mut note),
-            Wanted::Figures => Recording::Tell(&mut note),
+            TraceDetail::Work => Recording::KeepWorkAndTell(&mut note),
+            TraceDetail::Figures => Recording::Tell(&mut note),
         };
         let (outcome, log) = if self.logs {
             let mut logged = Logged::new(policy.as_mut());
@@ -323,10 +324,8 @@ impl<'a> Stage<'a> {
         let wall_seconds = clock.elapsed().as_secs_f64();
         let metrics = Metrics::with_moves(self.problem, &outcome, moves);
         let money = Money::of(self.problem, &outcome);
-        let served = match self.arrivals.is_empty() {
-            true => Vec::new(),
-            false => served(self.problem, &outcome, &[]),
-        };
+        let served =
+            if self.arrivals.is_empty() { Vec::new() } else { served(self.problem, &outcome, &[]) };
         let told = policy.report();
         let (name, set) = (name.to_string(), Given::new());
         let (beside, check) = (None, None);
@@ -394,7 +393,7 @@ impl<'a> Stage<'a> {
                 limits: self.limits,
                 settings: self.settings,
                 logs: false,
-                wanted: Wanted::Figures,
+                wanted: TraceDetail::Figures,
             };
             let name = format!("{} alone", arrived.name);
             // Copies are named for all workflows together.

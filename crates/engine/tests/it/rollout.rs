@@ -8,8 +8,8 @@ use slackline_engine::{Rollout, Settings};
 use slackline_model::platform::{Billing, Charges, HostSpec, Matrix, PlatformBuilder};
 use slackline_model::{Platform, ProcId, Procs, TaskId, Workflow};
 use slackline_react::{
-    Assignment, Course, Decision, Event, Foresight, Plan, Policy, Situation, StaticPlan, TaskState,
-    Transfers,
+    Assignment, Decision, Event, LevelForecast, Plan, PlanSimulator, Policy, Situation, StaticPlan,
+    TaskState, Transfers,
 };
 use slackline_schedule::registry::find;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ struct Asks {
     replans: bool,
     known: Vec<Change>,
     plan: Plan,
-    foresight: Option<Box<dyn Foresight>>,
+    foresight: Option<Box<dyn PlanSimulator>>,
     answers: Vec<(f64, f64)>,
 }
 
@@ -67,8 +67,8 @@ impl Asks {
         }
     }
 
-    fn course(&self, now: &Situation) -> Course {
-        let mut course = Course::lasting(now);
+    fn course(&self, now: &Situation) -> LevelForecast {
+        let mut course = LevelForecast::lasting(now);
         for change in &self.known {
             if let Change::Host(host, date, level) = *change
                 && date > now.now
@@ -81,7 +81,7 @@ impl Asks {
 }
 
 impl Policy for Asks {
-    fn equip(&mut self, foresight: Box<dyn Foresight>) {
+    fn equip(&mut self, foresight: Box<dyn PlanSimulator>) {
         self.foresight = Some(foresight);
     }
 
@@ -136,7 +136,7 @@ fn what_runs_goes_on_though_its_parent_is_made_again() {
     now.progress[1] = 0.5;
     let queued = |task| Assignment { task: TaskId(task), procs: here.clone() };
     let plan = Plan { assignments: [1, 0, 2].map(queued).into(), ..Plan::default() };
-    let course = Course::lasting(&now);
+    let course = LevelForecast::lasting(&now);
     let end = Rollout::new(Charges::default()).follow(&now, &plan, None, &course, 100.0);
     assert_eq!(end, Some(7.0 + 2.0 + 3.0 + 5.0));
 }
@@ -206,7 +206,7 @@ fn a_limit_cuts_a_roll_out_short_and_a_store_cannot_be_copied() {
     let schedule = find("heft").unwrap().plan(&problem, &Default::default()).unwrap();
     let plan = Plan::of_schedule(&problem, &schedule, Transfers::Push);
     let mut rollout = Rollout::new(Charges::default());
-    let course = Course::lasting(&now);
+    let course = LevelForecast::lasting(&now);
     assert_eq!(rollout.follow(&now, &plan, None, &course, 3.0), Some(f64::INFINITY));
     now.central = true;
     assert_eq!(rollout.follow(&now, &plan, None, &course, f64::INFINITY), None);

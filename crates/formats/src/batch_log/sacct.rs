@@ -84,7 +84,7 @@ enum Outcome {
     NotEnded,
 }
 
-struct Entry<'a> {
+struct SacctJob<'a> {
     number: u64,
     submit: f64,
     outcome: Outcome,
@@ -111,7 +111,7 @@ impl Columns {
     }
 
     /// A line as a job; none for steps.
-    fn entry<'a>(&self, fields: &'a [Cow<'_, str>]) -> Checked<Option<Entry<'a>>> {
+    fn entry<'a>(&self, fields: &'a [Cow<'_, str>]) -> Checked<Option<SacctJob<'a>>> {
         let field = |k: usize| fields.get(self.places[k]).map_or("", |text| text.trim());
         if fields.len() >= self.count && field(0).contains('.') {
             return Ok(None);
@@ -155,11 +155,11 @@ impl Columns {
             }
         };
         let queue = self.queue.and_then(|k| fields.get(k)).map_or("", |text| text.trim());
-        Ok(Some(Entry { number, submit, outcome, user: field(8), group: field(9), queue }))
+        Ok(Some(SacctJob { number, submit, outcome, user: field(8), group: field(9), queue }))
     }
 }
 
-impl Entry<'_> {
+impl SacctJob<'_> {
     fn book(&self, log: &mut BatchLog, names: &mut Interners) {
         match self.outcome {
             Outcome::Cancelled => log.cancelled.push(self.number),

@@ -53,7 +53,7 @@ struct Reader {
 }
 
 /// A job while its element is open.
-struct Job {
+struct OpenJob {
     task: Task,
     timed: bool,
     program: Option<String>,
@@ -121,7 +121,7 @@ impl Reader {
         if let Some(cores) = cores {
             set_cores(&mut task, cores);
         }
-        let mut job = Job {
+        let mut job = OpenJob {
             task,
             timed: runtime.is_some(),
             program: None,
@@ -155,7 +155,7 @@ impl Reader {
         &mut self,
         element: &Element<'_>,
         xml: &mut Xml<'_>,
-        job: &mut Job,
+        job: &mut OpenJob,
     ) -> Result<()> {
         match element.name() {
             "uses" => {
@@ -333,7 +333,7 @@ fn file_inside(element: &Element<'_>) -> Result<String> {
 }
 
 /// Applies a profile to a job; returns whether its run time is below zero, which counts as 0.
-fn profile(element: &Element<'_>, xml: &mut Xml<'_>, job: &mut Job) -> Result<bool> {
+fn profile(element: &Element<'_>, xml: &mut Xml<'_>, job: &mut OpenJob) -> Result<bool> {
     let (mut namespace, mut key) = (String::new(), String::new());
     element.attributes(|name, value| {
         match name {

@@ -181,9 +181,10 @@ impl Found {
                 Some(label) => label.to_string(),
                 None => id(node).to_string(),
             };
-            let wanted = match free(&wanted, node) && !taken.contains(&wanted) {
-                true => wanted,
-                false => id(node).to_string(),
+            let wanted = if free(&wanted, node) && !taken.contains(&wanted) {
+                wanted
+            } else {
+                id(node).to_string()
             };
             taken.insert(wanted.clone());
             wanted

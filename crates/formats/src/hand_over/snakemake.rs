@@ -47,10 +47,7 @@ pub(super) fn write(workflow: &Workflow) -> Result<String> {
     }
     let name = workflow.name().replace(char::is_control, "_");
     let results = results.join(",\n        ");
-    let all = match names.iter().any(|name| name == "all") {
-        true => "all_results",
-        false => "all",
-    };
+    let all = if names.iter().any(|name| name == "all") { "all_results" } else { "all" };
     Ok(format!("# {name}\n\nrule {all}:\n    input:\n        {results},{rules}"))
 }
 

@@ -433,11 +433,10 @@ impl File {
         builder.set_resources(all.collect());
         if self.storage.is_some() {
             let bytes = not_negative("storage", self.storage)?;
-            match self.is_one_place(&hosts) {
-                true => builder.bound_storage(zone, bytes),
-                false => {
-                    builder.set_storage(bytes);
-                }
+            if self.is_one_place(&hosts) {
+                builder.bound_storage(zone, bytes)
+            } else {
+                builder.set_storage(bytes);
             }
         }
         builder.set_matrix(self.matrix(&hosts));

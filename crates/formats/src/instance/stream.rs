@@ -56,7 +56,7 @@ pub fn recognise(text: &str) -> bool {
 /// Members of a workflow of a stream in addition to those of an instance.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct StreamEntry {
     #[serde(default)]
     arrival: f64,
     #[serde(default)]
@@ -114,7 +114,7 @@ fn read_one(
     with_platform: bool,
 ) -> Result<(Submitted, Option<Platform>)> {
     let graph = GRAPH.map(|member| own.remove_entry(member));
-    let extra: Entry = serde_json::from_value(Value::Object(own)).map_err(json_error)?;
+    let extra: StreamEntry = serde_json::from_value(Value::Object(own)).map_err(json_error)?;
     for (path, value) in [
         ("arrival", Some(extra.arrival)),
         ("priority", Some(extra.priority)),

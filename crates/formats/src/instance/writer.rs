@@ -67,9 +67,12 @@ impl<'a, 'p> Pairs<'a, 'p> {
             return write!(out, "{}", number(bandwidth));
         }
         let network = self.problem.network();
-        self.write(out, |from, to| match from == to {
-            true => "null".to_string(),
-            false => number(network.bandwidth[self.cell(from, to)]),
+        self.write(out, |from, to| {
+            if from == to {
+                "null".to_string()
+            } else {
+                number(network.bandwidth[self.cell(from, to)])
+            }
         })
     }
 
@@ -78,9 +81,12 @@ impl<'a, 'p> Pairs<'a, 'p> {
             return write!(out, "{latency}");
         }
         let network = self.problem.network();
-        self.write(out, |from, to| match from == to {
-            true => "0".to_string(),
-            false => network.latency[self.cell(from, to)].to_string(),
+        self.write(out, |from, to| {
+            if from == to {
+                "0".to_string()
+            } else {
+                network.latency[self.cell(from, to)].to_string()
+            }
         })
     }
 
@@ -339,9 +345,12 @@ fn write_control(control: &Control, out: &mut dyn Write) -> std::io::Result<()> 
         let comma = if c > 0 { "," } else { "" };
         write!(out, "{comma}\n    {{\"id\": {}", json(&choice.name))?;
         write_region(control, Item::Choice(c as u32), out)?;
-        let branch = |b: &Branch| match choice.is_known {
-            true => format!("{{\"id\": {}, \"probability\": {}}}", json(&b.name), b.probability),
-            false => format!("{{\"id\": {}}}", json(&b.name)),
+        let branch = |b: &Branch| {
+            if choice.is_known {
+                format!("{{\"id\": {}, \"probability\": {}}}", json(&b.name), b.probability)
+            } else {
+                format!("{{\"id\": {}}}", json(&b.name))
+            }
         };
         let branches: Vec<String> = choice.branches.iter().map(branch).collect();
         write!(out, "{}, \"branches\": [{}]}}", by(choice.by), branches.join(", "))?;

@@ -550,9 +550,10 @@ impl<'de> Deserialize<'de> for MaybeFree {
 
 impl Serialize for MaybeFree {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.is_infinite() {
-            true => serializer.serialize_str("free"),
-            false => serializer.serialize_str(&Quantity::Bandwidth.write(self.0)),
+        if self.0.is_infinite() {
+            serializer.serialize_str("free")
+        } else {
+            serializer.serialize_str(&Quantity::Bandwidth.write(self.0))
         }
     }
 }

@@ -27,9 +27,10 @@ fn unescaped(text: &str) -> String {
 
 pub(super) fn write_gpus(kinds: &[DeviceKind]) -> String {
     let one = |kind: &DeviceKind| {
-        let mut text = match kind.name.is_empty() {
-            true => kind.count.to_string(),
-            false => format!("{}:{}", escaped(&kind.name), kind.count),
+        let mut text = if kind.name.is_empty() {
+            kind.count.to_string()
+        } else {
+            format!("{}:{}", escaped(&kind.name), kind.count)
         };
         if kind.slots != 1 {
             text.push_str(&format!("x{}", kind.slots));

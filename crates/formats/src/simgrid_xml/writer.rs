@@ -422,10 +422,10 @@ impl Writer<'_> {
     }
 
     fn cluster(&mut self, zone: &Zone, spec: &ClusterSpec, id: ZoneId) -> Result<()> {
-        let ranges = spec.radical.iter().map(|&(a, b)| match a == b {
-            true => a.to_string(),
-            false => format!("{a}-{b}"),
-        });
+        let ranges = spec
+            .radical
+            .iter()
+            .map(|&(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") });
         let policy = match spec.sharing {
             ClusterSharing::SplitDuplex => None,
             ClusterSharing::Shared => some("SHARED"),
@@ -489,9 +489,12 @@ impl Writer<'_> {
             None if zones => name(end),
             None => None,
         };
-        let end = |member: Member| match self.is_wrapped(member) {
-            true => some(format!("{}{}", own::WRAP, self.platform.member_name(member))),
-            false => name(member),
+        let end = |member: Member| {
+            if self.is_wrapped(member) {
+                some(format!("{}{}", own::WRAP, self.platform.member_name(member)))
+            } else {
+                name(member)
+            }
         };
         let pairs = [
             ("src", end(route.src)),

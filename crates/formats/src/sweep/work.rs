@@ -203,10 +203,7 @@ fn times(line: &mut Line<'_>, what: &str) -> Result<Vec<f64>> {
         amount(word).ok_or_else(|| before.error(format!("{what}: '{word}' is no number >= 0")))
     };
     let times = counted(line, what)?.iter().map(one).collect::<Result<Vec<f64>>>()?;
-    match times.is_empty() {
-        true => Err(before.error(format!("{what} are missing"))),
-        false => Ok(times),
-    }
+    if times.is_empty() { Err(before.error(format!("{what} are missing"))) } else { Ok(times) }
 }
 
 /// Writes an application; a dependency without a file has no place in it.

@@ -2,7 +2,7 @@
 //! transfers overlap there (events of one thread have to nest, or viewers drop them);
 //! complete events (`X`) for tasks and transfers, instants (`i`) for what happens to the platform.
 
-use super::{Begun, Doing, Form, Moved, Subject};
+use super::{Begun, Doing, FinishedTransfer, Form, Subject};
 use serde_json::{Value, json};
 use slackline_model::TaskId;
 use slackline_model::trace::{End, Happening, Record, UnderWay};
@@ -17,7 +17,7 @@ const ARRIVALS: u32 = 1 << 20;
 pub(super) struct Chrome {
     begun: bool,
     under_way: UnderWay<Begun>,
-    moved: Vec<Moved>,
+    moved: Vec<FinishedTransfer>,
     instants: Vec<Record>,
     /// Attempts at tasks so far, of real runs.
     attempts: HashMap<TaskId, u32>,
@@ -65,7 +65,7 @@ impl Form for Chrome {
         let (task, procs) = match work {
             Doing::Task { task, procs } => (task, procs),
             Doing::Transfer { file, from, to } => {
-                self.moved.push(Moved { start, finish, file, from, to, lost });
+                self.moved.push(FinishedTransfer { start, finish, file, from, to, lost });
                 return Ok(());
             }
         };
@@ -98,7 +98,7 @@ impl Form for Chrome {
         let mut moved = std::mem::take(&mut self.moved);
         moved.sort_by(|a, b| a.start.total_cmp(&b.start)); // stable: equal starts as they ended
         let mut tracks = Tracks::new(run.platform.hosts().len());
-        for Moved { start, finish, file, from, to, lost } in moved {
+        for FinishedTransfer { start, finish, file, from, to, lost } in moved {
             let (track, is_new) = tracks.place(to.index(), start, finish);
             let thread = ARRIVALS + track;
             if is_new {

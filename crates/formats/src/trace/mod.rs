@@ -184,7 +184,7 @@ impl Begun {
 }
 
 /// A transfer that came to an end.
-struct Moved {
+struct FinishedTransfer {
     start: f64,
     finish: f64,
     file: FileId,

@@ -1,7 +1,7 @@
 //! Pajé: hosts as containers with their cores inside, tasks as states, transfers as links,
 //! availability as a variable.
 
-use super::{Begun, Doing, Form, Moved, Subject};
+use super::{Begun, Doing, FinishedTransfer, Form, Subject};
 use slackline_model::names::printable;
 use slackline_model::trace::{End, Happening, Record, UnderWay};
 use slackline_model::{HostId, ProcId, TaskId};
@@ -36,7 +36,7 @@ pub(super) struct Paje {
     computed: Vec<Computed>,
     /// Tasks that ended: several processors may have computed one.
     tasks: usize,
-    moved: Vec<Moved>,
+    moved: Vec<FinishedTransfer>,
     levels: Vec<(f64, HostId, f64)>,
     last: f64,
 }
@@ -85,7 +85,7 @@ impl Paje {
             let name = quoted(&format!("{}{suffix}", run.workflow.task_name(*task)));
             return writeln!(out, "7 {date:.6} TASK c{} {name}", proc.0);
         }
-        if let Some(&Moved { file, from, to, .. }) = self.moved.get(span - computed) {
+        if let Some(&FinishedTransfer { file, from, to, .. }) = self.moved.get(span - computed) {
             let (event, host) = if begins { (9, from) } else { (10, to) };
             let name = quoted(&run.workflow.file_label(file));
             let key = self.tasks + span - computed;
@@ -131,7 +131,7 @@ impl Form for Paje {
                 self.computed.extend(procs.iter().map(on));
             }
             Doing::Transfer { file, from, to } => {
-                self.moved.push(Moved { start, finish, file, from, to, lost });
+                self.moved.push(FinishedTransfer { start, finish, file, from, to, lost });
             }
         }
         Ok(())

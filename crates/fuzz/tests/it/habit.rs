@@ -1,6 +1,6 @@
 //! A short run of the fuzzer, and what was once found.
 
-use slackline_fuzz::{Fuzzer, Kind};
+use slackline_fuzz::{FileKind, Fuzzer};
 use std::path::Path;
 
 /// About ten seconds of it; CI runs a minute more (`.ci/run`).
@@ -23,7 +23,7 @@ fn what_was_found_stays_mended() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(kind) = Kind::named(&name) else { continue };
+        let Some(kind) = FileKind::named(&name) else { continue };
         let tally = fuzzer.replay(&std::fs::read(&path).unwrap(), kind, &extension);
         assert!(tally.findings.is_empty(), "{name}: {:?}", tally.findings);
     }

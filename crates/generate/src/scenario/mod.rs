@@ -233,9 +233,8 @@ pub(crate) fn failures(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Res
     let mut scenario = Scenario { name, seed: seed.seed, ..Scenario::default() };
     for host in platform.hosts() {
         let mut draws = seed.draws(&format!("failures/{}", host.name));
-        let next = |draws: &mut Draws| match weibull {
-            true => draws.weibull(shape, scale),
-            false => draws.exponential(mean),
+        let next = |draws: &mut Draws| {
+            if weibull { draws.weibull(shape, scale) } else { draws.exponential(mean) }
         };
         let mut outages = Vec::new();
         let mut date = next(&mut draws);

@@ -166,12 +166,11 @@ impl Nondeterministic {
         for Region { items, body_of, .. } in &regions {
             for (at, item) in items.iter().enumerate().skip(1) {
                 let last = body_of.is_some() && at + 1 == items.len();
-                let before = match last {
-                    true => (0..at).collect(),
-                    false => {
-                        let count = shape.between(1, 2);
-                        shape.distinct(count, at)
-                    }
+                let before = if last {
+                    (0..at).collect()
+                } else {
+                    let count = shape.between(1, 2);
+                    shape.distinct(count, at)
                 };
                 before.into_iter().for_each(|b| builder.edge(&items[b], item, None));
             }

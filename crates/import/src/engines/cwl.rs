@@ -224,7 +224,7 @@ fn sizes_on_disk(run: &mut RecordedRun, prov: &Path) {
 
 /// A job of cwltool's log.
 #[derive(Default)]
-struct Job {
+struct CwlJob {
     words: Vec<String>,
     start: Option<f64>,
     end: Option<f64>,
@@ -234,14 +234,14 @@ struct Job {
 
 /// A log of cwltool.
 struct Log {
-    jobs: Vec<(String, Job)>,
+    jobs: Vec<(String, CwlJob)>,
     version: Option<String>,
     began: Option<f64>,
     ended: Option<f64>,
 }
 
 fn parse_log(text: &str) -> Log {
-    let mut jobs: Vec<(String, Job)> = Vec::new();
+    let mut jobs: Vec<(String, CwlJob)> = Vec::new();
     let mut version = None;
     let mut current: Option<usize> = None;
     let (mut began, mut ended) = (None, None);
@@ -283,7 +283,7 @@ fn parse_log(text: &str) -> Log {
                 jobs[at].1.ok = how.trim() == "success";
             }
         } else if let Some((_, command)) = message.split_once("$ ") {
-            let mut job = Job { start: Some(date), ..Job::default() };
+            let mut job = CwlJob { start: Some(date), ..CwlJob::default() };
             job.words.extend(command.split_whitespace().filter(|w| *w != "\\").map(str::to_string));
             current = Some(jobs.len());
             jobs.push((name.to_string(), job));

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// A job, with what its steps add.
 #[derive(Clone, Debug, Default)]
-struct Job {
+struct SlurmJob {
     /// As users see it: `2_1`, `7`.
     id: String,
     name: String,
@@ -27,9 +27,9 @@ struct Job {
 
 pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     let mut run = RecordedRun::of(Engine::Slurm);
-    let mut jobs: BTreeMap<String, Vec<Job>> = BTreeMap::new();
+    let mut jobs: BTreeMap<String, Vec<SlurmJob>> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
-    let mut add = |job: Job| {
+    let mut add = |job: SlurmJob| {
         let of_id = jobs.entry(job.id.clone()).or_default();
         if of_id.is_empty() {
             order.push(job.id.clone());
@@ -66,7 +66,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     for id in order {
         let mut attempts = jobs.remove(&id).unwrap_or_default();
         attempts.sort_by(|a, b| {
-            let date = |job: &Job| {
+            let date = |job: &SlurmJob| {
                 job.attempt.start.or(job.attempt.submitted).map_or(f64::MAX, |f| f.value)
             };
             date(a).total_cmp(&date(b))
@@ -131,7 +131,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     Ok(run)
 }
 
-fn parse(text: &str, run: &mut RecordedRun, add: &mut impl FnMut(Job)) -> Result<()> {
+fn parse(text: &str, run: &mut RecordedRun, add: &mut impl FnMut(SlurmJob)) -> Result<()> {
     let mut lines = text.lines().enumerate();
     let Some((_, header)) = lines.next() else { return Err(FormatError::new("empty")) };
     let listing = Listing::of(header);
@@ -141,7 +141,7 @@ fn parse(text: &str, run: &mut RecordedRun, add: &mut impl FnMut(Job)) -> Result
         }
     }
     let (mut shifted, mut cut) = (0, 0);
-    let mut current: Option<Job> = None;
+    let mut current: Option<SlurmJob> = None;
     for (index, line) in lines.filter(|(_, l)| !l.is_empty()) {
         let Line { fields, is_mended } = listing.split(line);
         if fields.len() < listing.len() {
@@ -195,7 +195,7 @@ fn parse(text: &str, run: &mut RecordedRun, add: &mut impl FnMut(Job)) -> Result
         let end = date("End").filter(|_| start.is_some());
         let cores = cell("AllocCPUS").or_else(|| cell("NCPUS")).and_then(|c| c.parse::<f64>().ok());
         let requested = cell("ReqCPUS").and_then(|c| c.parse::<f64>().ok()).or(cores);
-        let mut job = Job {
+        let mut job = SlurmJob {
             id: id.to_string(),
             name: cell("JobName").unwrap_or("job").to_string(),
             memory: cell("ReqMem").and_then(|m| requested_memory(m, requested, cell("NNodes"))),
@@ -203,7 +203,7 @@ fn parse(text: &str, run: &mut RecordedRun, add: &mut impl FnMut(Job)) -> Result
             limit: cell("Timelimit").and_then(dates::slurm),
             nodes: cell("NodeList").map(str::to_string),
             submit_line: cell("SubmitLine").map(str::to_string),
-            ..Job::default()
+            ..SlurmJob::default()
         };
         job.attempt = Attempt {
             submitted: date("Submit"),
@@ -306,7 +306,7 @@ fn dependencies(line: &str) -> Vec<String> {
     found
 }
 
-fn parse_json(document: &Value, add: &mut impl FnMut(Job)) -> Result<()> {
+fn parse_json(document: &Value, add: &mut impl FnMut(SlurmJob)) -> Result<()> {
     let jobs =
         document["jobs"].as_array().ok_or_else(|| FormatError::in_path("jobs", "no list"))?;
     // Newer versions write {"set": …, "number": N}.
@@ -350,7 +350,7 @@ fn parse_json(document: &Value, add: &mut impl FnMut(Job)) -> Result<()> {
         let start = date("start");
         let nodes = record["nodes"].as_str().filter(|n| !n.is_empty() && *n != "None assigned");
         let line = record["submit_line"].as_str().filter(|l| !l.is_empty());
-        add(Job {
+        add(SlurmJob {
             id: match (array, member) {
                 (Some(array), Some(member)) => format!("{array}_{member}"),
                 _ => id.to_string(),

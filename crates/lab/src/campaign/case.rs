@@ -1,7 +1,7 @@
 //! The runs of a campaign: which there are, what each draws, what comes out of it.
 
 use super::file::{Campaign, Repeat, Source, Variant, follows_platform};
-use super::method::{Kind, Method};
+use super::method::{Method, MethodKind};
 use serde_json::{Value, json};
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::{Metrics, Moves};
@@ -40,7 +40,7 @@ const MOST: u64 = 10_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combination {
     /// Kind of evaluation of the methods.
-    pub kind: Kind,
+    pub kind: MethodKind,
     workflow: usize,
     platform: usize,
     /// Of simulated runs.
@@ -55,7 +55,7 @@ pub struct Row {
     /// Values of the factor columns.
     pub factors: Vec<String>,
     /// Kind of evaluation of the method.
-    pub kind: Kind,
+    pub kind: MethodKind,
     /// Number of the draw, from 1.
     pub repetition: u64,
     /// The method.
@@ -75,7 +75,7 @@ pub struct Row {
 impl Campaign {
     /// All combinations, or those drawn with `sample`, planners first.
     pub fn combinations(&self) -> Vec<Combination> {
-        let has = |kind: Kind| self.methods.iter().any(|m| m.kind == kind);
+        let has = |kind: MethodKind| self.methods.iter().any(|m| m.kind == kind);
         let pairs = (0..self.workflows.len())
             .flat_map(|w| (0..self.platforms.len()).map(move |p| (w, p)))
             .collect::<Vec<_>>();
@@ -102,20 +102,20 @@ impl Campaign {
             worlds.sort_unstable();
         }
         let mut combinations = Vec::new();
-        if has(Kind::Plan) {
+        if has(MethodKind::Plan) {
             let mut planned: Vec<(usize, usize)> = worlds.iter().map(|w| (w.0, w.1)).collect();
             planned.dedup();
             let plan = |(workflow, platform)| Combination {
-                kind: Kind::Plan,
+                kind: MethodKind::Plan,
                 workflow,
                 platform,
                 scenario: None,
             };
             combinations.extend(planned.into_iter().map(plan));
         }
-        if has(Kind::Simulate) {
+        if has(MethodKind::Simulate) {
             let run = |(workflow, platform, scenario)| Combination {
-                kind: Kind::Simulate,
+                kind: MethodKind::Simulate,
                 workflow,
                 platform,
                 scenario: Some(scenario),
@@ -336,9 +336,12 @@ impl Draw<'_> {
                 let hosts = platform.hosts().len().to_string();
                 let given: Vec<(String, String)> = given
                     .iter()
-                    .map(|(name, value)| match follows_platform(name, value) {
-                        true => (name.clone(), hosts.clone()),
-                        false => (name.clone(), value.clone()),
+                    .map(|(name, value)| {
+                        if follows_platform(name, value) {
+                            (name.clone(), hosts.clone())
+                        } else {
+                            (name.clone(), value.clone())
+                        }
                     })
                     .collect();
                 let values = generator.settings(&given).map_err(|e| text(&e))?;
@@ -380,8 +383,8 @@ impl Draw<'_> {
         method: &Method,
     ) -> Result<[Option<f64>; METRICS.len()], String> {
         match method.kind {
-            Kind::Plan => self.plan(stage, method),
-            Kind::Simulate => self.simulate(stage, method),
+            MethodKind::Plan => self.plan(stage, method),
+            MethodKind::Simulate => self.simulate(stage, method),
         }
     }
 
@@ -422,9 +425,10 @@ impl Draw<'_> {
         let priced = stage.platform.is_priced() || stage.platform.has_leasable();
         let outcome = {
             let mut note = |record: &slackline_model::trace::Record| moves.note(record);
-            let recording = match priced {
-                true => Recording::KeepWorkAndTell(&mut note),
-                false => Recording::Tell(&mut note),
+            let recording = if priced {
+                Recording::KeepWorkAndTell(&mut note)
+            } else {
+                Recording::Tell(&mut note)
             };
             stage.run_as(policy.as_mut(), recording, None).map_err(|error| error.to_string())?
         };

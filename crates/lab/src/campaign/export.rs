@@ -52,9 +52,10 @@ fn order(csv: &Csv) -> Vec<usize> {
         .enumerate()
         .map(|(at, column)| {
             let texts = column.texts.iter().map(String::as_str);
-            let levels = match at == end {
-                true => texts.map(|text| Level::Text(text.to_string())).collect(),
-                false => Level::of_texts(texts),
+            let levels = if at == end {
+                texts.map(|text| Level::Text(text.to_string())).collect()
+            } else {
+                Level::of_texts(texts)
             };
             let mut sorted: Vec<&Level> = levels.iter().collect();
             sorted.sort();

@@ -1,6 +1,6 @@
 //! The campaign file: what is varied, what is drawn, which methods meet it.
 
-use super::method::{Kind, Method};
+use super::method::{Method, MethodKind};
 use crate::compare::metric;
 use serde::Deserialize;
 use slackline_formats::scenario::read_scenario;
@@ -175,8 +175,8 @@ impl Campaign {
         }
         let mut methods: Vec<Method> = Vec::new();
         for (kind, list, texts) in [
-            (Kind::Plan, "methods.plan", &file.methods.plan),
-            (Kind::Simulate, "methods.simulate", &file.methods.simulate),
+            (MethodKind::Plan, "methods.plan", &file.methods.plan),
+            (MethodKind::Simulate, "methods.simulate", &file.methods.simulate),
         ] {
             for text in texts {
                 let method = Method::parse(kind, text).map_err(|e| e.under(|| list.into()))?;
@@ -222,7 +222,10 @@ impl Campaign {
         let Ok(file) = toml::from_str::<CampaignFile>(text) else {
             return (String::new(), Vec::new());
         };
-        let lists = [(Kind::Plan, &file.methods.plan), (Kind::Simulate, &file.methods.simulate)];
+        let lists = [
+            (MethodKind::Plan, &file.methods.plan),
+            (MethodKind::Simulate, &file.methods.simulate),
+        ];
         let methods = lists.into_iter().flat_map(|(kind, texts)| {
             texts.iter().filter_map(move |text| Method::parse(kind, text).ok())
         });

@@ -13,19 +13,19 @@ use std::fmt;
 
 /// Kind of evaluation of methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum MethodKind {
     /// Their plans.
     Plan,
     /// Simulated runs.
     Simulate,
 }
 
-impl Kind {
+impl MethodKind {
     /// As in the file.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Plan => "plan",
-            Kind::Simulate => "simulate",
+            MethodKind::Plan => "plan",
+            MethodKind::Simulate => "simulate",
         }
     }
 }
@@ -34,7 +34,7 @@ impl Kind {
 #[derive(Clone)]
 pub struct Method {
     /// Kind of its evaluation.
-    pub kind: Kind,
+    pub kind: MethodKind,
     /// As it was named.
     pub text: String,
     policy: Option<&'static Entry>,
@@ -57,7 +57,7 @@ impl fmt::Debug for Method {
 
 impl Method {
     /// Reads a planner, or a policy with the planner it follows.
-    pub fn parse(kind: Kind, text: &str) -> Result<Method> {
+    pub fn parse(kind: MethodKind, text: &str) -> Result<Method> {
         let (name, set) = text.split_once('?').unwrap_or((text, ""));
         let mut given = Given::new();
         let mut iterations = None;
@@ -81,8 +81,8 @@ impl Method {
             }
         }
         let (policy, planner) = match kind {
-            Kind::Plan => (None, Some(planner_named(name)?)),
-            Kind::Simulate => {
+            MethodKind::Plan => (None, Some(planner_named(name)?)),
+            MethodKind::Simulate => {
                 let (policy, planner) = match name.split_once(':') {
                     _ if policies::find(name).is_some() => (name, None),
                     Some((policy, planner)) => (policy, Some(planner_named(planner)?)),

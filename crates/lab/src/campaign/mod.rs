@@ -10,7 +10,7 @@ mod store;
 pub use case::{Combination, Draw, METRICS, Row};
 pub use export::{write_csv, write_records};
 pub use file::{Campaign, Repeat, Source, Variant};
-pub use method::{Kind, Method};
+pub use method::{Method, MethodKind};
 pub use run::{Counts, Shard, run};
 pub use store::{Identity, Merged, Store, StoreError, merge};
 

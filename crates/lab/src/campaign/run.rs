@@ -37,7 +37,7 @@ pub struct Counts {
 }
 
 /// Work for one thread: draws of a combination, in order.
-struct Job {
+struct WorkItem {
     combination: Combination,
     /// The first draw, and the makespans of earlier ones where a half-width decides.
     from: u64,
@@ -60,7 +60,7 @@ pub fn run(
     let mut counts =
         Counts { planned: campaign.planned_runs(&combinations) / shard.of, ..Counts::default() };
     let fresh = store.is_empty()?;
-    let (give, take) = sync_channel::<Job>(2 * threads);
+    let (give, take) = sync_channel::<WorkItem>(2 * threads);
     let (tell, hear) = sync_channel::<Vec<Row>>(4 * threads);
     let take = Mutex::new(take);
     std::thread::scope(|scope| {
@@ -126,7 +126,7 @@ struct Jobs<'a> {
 impl Jobs<'_> {
     /// The next job: repetition after repetition over all combinations, so that an unfinished
     /// campaign is balanced.
-    fn next(&mut self, keeper: &mut Keeper<'_>) -> Result<Option<Job>, StoreError> {
+    fn next(&mut self, keeper: &mut Keeper<'_>) -> Result<Option<WorkItem>, StoreError> {
         let size = self.combinations.len() as u64;
         let most = self.combinations.iter().map(|c| self.campaign.draws(c).unwrap_or(1)).max();
         while self.at < most.unwrap_or(0).saturating_mul(size) {
@@ -153,7 +153,7 @@ impl Jobs<'_> {
         combination: Combination,
         from: u64,
         keeper: &mut Keeper<'_>,
-    ) -> Result<Option<Job>, StoreError> {
+    ) -> Result<Option<WorkItem>, StoreError> {
         let count = self.campaign.methods_of(&combination).count();
         let mut missing: Vec<usize> = (0..count).collect();
         if !self.fresh {
@@ -168,7 +168,7 @@ impl Jobs<'_> {
             }
             missing = left;
         }
-        let job = Job { combination, from, makespans: None, missing };
+        let job = WorkItem { combination, from, makespans: None, missing };
         Ok((!job.missing.is_empty()).then_some(job))
     }
 
@@ -177,7 +177,7 @@ impl Jobs<'_> {
         &self,
         combination: Combination,
         keeper: &mut Keeper<'_>,
-    ) -> Result<Option<Job>, StoreError> {
+    ) -> Result<Option<WorkItem>, StoreError> {
         let methods: Vec<&Method> = self.campaign.methods_of(&combination).collect();
         let mut makespans: Vec<Vec<f64>> = vec![Vec::new(); methods.len()];
         for from in 1.. {
@@ -199,7 +199,7 @@ impl Jobs<'_> {
             }
             if !missing.is_empty() {
                 let makespans = Some(makespans);
-                return Ok(Some(Job { combination, from, makespans, missing }));
+                return Ok(Some(WorkItem { combination, from, makespans, missing }));
             }
         }
         Ok(None)
@@ -209,12 +209,12 @@ impl Jobs<'_> {
 /// Distributes jobs to threads and keeps their results, until all jobs are distributed or the run is stopped.
 fn feed(
     jobs: &mut Jobs<'_>,
-    give: SyncSender<Job>,
+    give: SyncSender<WorkItem>,
     hear: &Receiver<Vec<Row>>,
     keeper: &mut Keeper<'_>,
     stop: &AtomicBool,
 ) -> Result<(), StoreError> {
-    let mut waiting: Option<Job> = None;
+    let mut waiting: Option<WorkItem> = None;
     while !stop.load(Ordering::Relaxed) {
         if waiting.is_none() {
             waiting = jobs.next(keeper)?;
@@ -241,7 +241,7 @@ fn feed(
 fn work(
     campaign: &Campaign,
     version: &str,
-    take: &Mutex<Receiver<Job>>,
+    take: &Mutex<Receiver<WorkItem>>,
     tell: &SyncSender<Vec<Row>>,
     stop: &AtomicBool,
 ) {

@@ -450,9 +450,8 @@ fn merge_into(
         let metrics: Vec<String> = METRICS.iter().map(|m| format!("metrics.{m}")).collect();
         let factors: Vec<String> = columns
             .iter()
-            .map(|c| match store.columns.contains(c) {
-                true => quoted(&format!("f_{c}")),
-                false => "''".to_string(),
+            .map(|c| {
+                if store.columns.contains(c) { quoted(&format!("f_{c}")) } else { "''".to_string() }
             })
             .collect();
         let query = format!(
@@ -476,7 +475,11 @@ fn merge_into(
                 Ok(Row {
                     key: found.get(0)?,
                     factors: factors.collect::<rusqlite::Result<_>>()?,
-                    kind: if kind == "plan" { super::Kind::Plan } else { super::Kind::Simulate },
+                    kind: if kind == "plan" {
+                        super::MethodKind::Plan
+                    } else {
+                        super::MethodKind::Simulate
+                    },
                     repetition: found.get::<_, i64>(2)? as u64,
                     method: found.get(3)?,
                     done: status == "done",

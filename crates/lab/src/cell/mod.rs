@@ -1,9 +1,9 @@
 //! A cell of a study: one run, or one plan, with everything it takes. What a study makes of it here
 //! the command makes of it again from the files it is written to.
 
-mod written;
+mod export;
 
-pub use written::Written;
+pub use export::Written;
 
 use crate::papers::StudyError;
 use slackline_engine::{Ending, Outcome, Recording, Stage};
@@ -39,7 +39,7 @@ enum By {
 }
 
 /// Result of a run.
-pub struct Ran {
+pub struct CellRun {
     /// Outcome of the run.
     pub outcome: Outcome,
     /// Further facts reported by the policy.
@@ -88,7 +88,7 @@ impl Cell {
     }
 
     /// Lets it run.
-    pub fn run(&self, recording: Recording<'_>) -> Result<Ran, StudyError> {
+    pub fn run(&self, recording: Recording<'_>) -> Result<CellRun, StudyError> {
         let mut policy: Box<dyn Policy> = match &self.by {
             By::Policy(entry, told) => entry.policy(told).map_err(StudyError::of)?,
             By::Schedule(schedule, transfers) => {
@@ -98,7 +98,7 @@ impl Cell {
         };
         let outcome = self.stage.run_as(policy.as_mut(), recording, None);
         let outcome = outcome.map_err(StudyError::of)?;
-        Ok(Ran { outcome, told: policy.report() })
+        Ok(CellRun { outcome, told: policy.report() })
     }
 
     /// Runs the case; fails if the run does not finish.
@@ -188,9 +188,10 @@ pub(crate) fn given(set: &[(&str, &str)]) -> Given {
 
 /// A policy, and how inputs travel where it leaves that to others.
 pub(crate) fn deciding(entry: &Entry, transfers: Transfers) -> String {
-    match entry.parameters.iter().any(|p| p.name == "transfers") {
-        true => format!("{} {}", entry.name, transfers_name(transfers)),
-        false => entry.name.to_string(),
+    if entry.parameters.iter().any(|p| p.name == "transfers") {
+        format!("{} {}", entry.name, transfers_name(transfers))
+    } else {
+        entry.name.to_string()
     }
 }
 

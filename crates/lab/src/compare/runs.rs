@@ -204,9 +204,10 @@ impl Runs {
             None => {
                 let near = did_you_mean(name, factors().map(|k| k.name.as_str()));
                 let known: Vec<&str> = factors().map(|k| k.name.as_str()).collect();
-                let help = match known.is_empty() {
-                    true => "the table has no factors".to_string(),
-                    false => format!("factors: {}", known.join(", ")),
+                let help = if known.is_empty() {
+                    "the table has no factors".to_string()
+                } else {
+                    format!("factors: {}", known.join(", "))
                 };
                 Err(FormatError::new(format!("there is no factor {name}{near}")).with_help(help))
             }

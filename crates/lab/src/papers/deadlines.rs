@@ -52,10 +52,10 @@ const SHAPES: Shapes = Shapes {
 const APPLICATIONS: [&str; 4] = ["montage", "cybershake", "epigenomics", "inspiral"];
 
 /// A kind of machine: its name, how many of 8 and of 16 it makes up, flop/s, money per second.
-type Kind = (&'static str, [usize; 2], f64, f64);
+type MachineKind = (&'static str, [usize; 2], f64, f64);
 
 /// Table 13.
-const SITES: [(&str, &[Kind]); 3] = [
+const SITES: [(&str, &[MachineKind]); 3] = [
     (
         "Rennes",
         &[
@@ -112,8 +112,9 @@ fn settings() -> Result<Vec<Setting>, StudyError> {
     for (kinds, what) in [(Kinds::Random, ""), (Kinds::Applications, ", applications")] {
         for (name, machines) in SITES {
             for (size, cpus) in [8, 16].into_iter().enumerate() {
-                let kind =
-                    |&(name, counts, speed, price): &Kind| (name, counts[size], speed, price);
+                let kind = |&(name, counts, speed, price): &MachineKind| {
+                    (name, counts[size], speed, price)
+                };
                 let platform = site(&machines.iter().map(kind).collect::<Vec<_>>())?;
                 for gap in [0.05, 0.15, 0.30] {
                     let label = format!("{name} {cpus}, gap {:.0} %{what}", 100.0 * gap);

@@ -156,12 +156,12 @@ fn under(
 }
 
 /// The workflows of one kind.
-struct Kind {
+struct WorkflowKind {
     name: &'static str,
     rows: Vec<Row>,
 }
 
-impl Kind {
+impl WorkflowKind {
     fn feasible(&self, budget: usize, variant: usize) -> Vec<f64> {
         let share = |row: &Row| f64::from(u8::from(row[budget][variant].feasible));
         self.rows.iter().map(share).collect()
@@ -204,7 +204,7 @@ fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError>
         let rows = watch.over(name, &members, |&member| {
             of_workflow(&draw(application, options, member)?, &platform, options.seed)
         })?;
-        kinds.push(Kind { name, rows });
+        kinds.push(WorkflowKind { name, rows });
     }
     let mut report = Report::new(&PAPER, options, graphs);
     report.choices = CHOICES.map(String::from).to_vec();

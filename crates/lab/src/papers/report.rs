@@ -145,7 +145,7 @@ pub struct Check {
 impl Serialize for Check {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Document<'a> {
+        struct StudyDocument<'a> {
             what: &'a str,
             #[serde(skip_serializing_if = "Option::is_none")]
             published: Option<&'a str>,
@@ -153,7 +153,7 @@ impl Serialize for Check {
             rule: String,
             outcome: Judgement,
         }
-        Document {
+        StudyDocument {
             what: &self.what,
             published: self.published.as_deref(),
             ours: self.ours,

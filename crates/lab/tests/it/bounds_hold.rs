@@ -94,15 +94,16 @@ fn platform(kind: &str, seed: u64) -> Platform {
             let root = b.root().unwrap();
             let hosts = hosts(&mut b, root, &mut rng);
             let n = hosts.len();
-            let matrix = match rng.random() {
-                true => Matrix::uniform(Some(bandwidth(&mut rng)), 0.01),
-                false => Matrix::Dense {
+            let matrix = if rng.random() {
+                Matrix::uniform(Some(bandwidth(&mut rng)), 0.01)
+            } else {
+                Matrix::Dense {
                     hosts: n,
                     bandwidth: (0..n * n).map(|_| bandwidth(&mut rng)).collect(),
                     latency: (0..n * n)
                         .map(|_| f64::from(rng.random_range(0..200u32)) / 1e2)
                         .collect(),
-                },
+                }
             };
             b.set_matrix(matrix);
             if origin {

@@ -3,20 +3,20 @@
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use slackline_engine::{Ending, Logged, Recording};
-use slackline_lab::shapes::{PLATFORMS, Shape, WORKFLOWS, WORLDS};
+use slackline_lab::realistic_cases::{CONDITIONS, PLATFORMS, RealisticCase, WORKFLOWS};
 use slackline_react::{Slackline, StaticPlan, Transfers};
 use slackline_schedule::list::heft::HEFT;
 
-fn shape(workflow: &str, platform: &str, world: &str) -> Shape {
-    Shape {
+fn shape(workflow: &str, platform: &str, conditions: &str) -> RealisticCase {
+    RealisticCase {
         workflow: WORKFLOWS.iter().position(|w| w.0 == workflow).unwrap(),
         platform: PLATFORMS.iter().position(|p| p.0 == platform).unwrap(),
-        world: WORLDS.iter().position(|w| w.name == world).unwrap(),
+        conditions: CONDITIONS.iter().position(|w| w.name == conditions).unwrap(),
     }
 }
 
 /// The plans that were taken, as reported.
-fn taken(shape: Shape, seed: u64) -> (Vec<String>, f64, f64) {
+fn taken(shape: RealisticCase, seed: u64) -> (Vec<String>, f64, f64) {
     let stage = shape.stages(seed).unwrap().stage;
     let fixed = stage.run(&mut StaticPlan::new(&HEFT, Transfers::Push)).unwrap();
     let mut ours = Slackline::default();

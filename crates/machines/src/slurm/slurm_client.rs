@@ -103,9 +103,12 @@ impl Submission {
 
 /// Devices in the words of Slurm.
 pub(super) fn gres(kinds: &[DeviceKind]) -> Vec<String> {
-    let word = |kind: &DeviceKind| match kind.name.is_empty() {
-        true => format!("gpu:{}", kind.count),
-        false => format!("gpu:{}:{}", kind.name, kind.count),
+    let word = |kind: &DeviceKind| {
+        if kind.name.is_empty() {
+            format!("gpu:{}", kind.count)
+        } else {
+            format!("gpu:{}:{}", kind.name, kind.count)
+        }
     };
     kinds.iter().filter(|kind| kind.count > 0).map(word).collect()
 }

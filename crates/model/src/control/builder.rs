@@ -381,11 +381,12 @@ fn empty(kind: RegionKind) -> Region {
 /// Names of blocks and branches must fit into names of regions, decisions and instances.
 fn check_name(name: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match !name.is_empty() && name.chars().all(fits) {
-        true => Ok(()),
-        false => Err(format!(
+    if !name.is_empty() && name.chars().all(fits) {
+        Ok(())
+    } else {
+        Err(format!(
             "'{name}': names of choices, branches and loops consist of letters, digits, _ and -"
-        )),
+        ))
     }
 }
 

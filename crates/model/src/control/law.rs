@@ -192,15 +192,17 @@ impl Iterations {
             }
             &Iterations::Normal { mean, sd, min, max } => {
                 let max = max.unwrap_or_else(|| usual_max(mean, sd));
-                let below = |x: f64| match sd > 0.0 {
-                    true => normal_cdf((x - mean) / sd),
-                    false if x >= mean => 1.0,
-                    false => 0.0,
+                let below = |x: f64| {
+                    if sd > 0.0 {
+                        normal_cdf((x - mean) / sd)
+                    } else if x >= mean {
+                        1.0
+                    } else {
+                        0.0
+                    }
                 };
-                let above = |x: f64| match sd > 0.0 {
-                    true => normal_cdf((mean - x) / sd),
-                    false => 1.0 - below(x),
-                };
+                let above =
+                    |x: f64| if sd > 0.0 { normal_cdf((mean - x) / sd) } else { 1.0 - below(x) };
                 let chance = |k: u64| {
                     let (low, high) = (k as f64 - 0.5, k as f64 + 0.5);
                     match (k == min, k == max) {

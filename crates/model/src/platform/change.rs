@@ -226,9 +226,10 @@ impl Change {
                 }
             }
         }
-        match has_any {
-            true => Ok(()),
-            false => Err(self.refused(format!("no host says its {}", self.what.name()))),
+        if has_any {
+            Ok(())
+        } else {
+            Err(self.refused(format!("no host says its {}", self.what.name())))
         }
     }
 
@@ -310,18 +311,13 @@ impl Change {
             }
             has_any = true;
             let scaled = |profile: &Arc<Profile>| Arc::new(profile.scaled(factor));
-            match is_bandwidth {
-                true => {
-                    link.bandwidth *= factor;
-                    link.bandwidth_profile = link.bandwidth_profile.as_ref().map(scaled);
-                    check(link.bandwidth, || {
-                        self.refused("a bandwidth leaves the range of numbers")
-                    })?;
-                }
-                false => {
-                    link.latency *= factor;
-                    link.latency_profile = link.latency_profile.as_ref().map(scaled);
-                }
+            if is_bandwidth {
+                link.bandwidth *= factor;
+                link.bandwidth_profile = link.bandwidth_profile.as_ref().map(scaled);
+                check(link.bandwidth, || self.refused("a bandwidth leaves the range of numbers"))?;
+            } else {
+                link.latency *= factor;
+                link.latency_profile = link.latency_profile.as_ref().map(scaled);
             }
         }
         if has_any {

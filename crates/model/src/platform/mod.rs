@@ -5,6 +5,7 @@
 //! through the zones are found on demand by a [`RouteCache`] that the user owns. Planners ask for
 //! [`Platform::planning_network`] instead.
 
+mod bottlenecks;
 mod builder;
 mod change;
 mod charges;
@@ -14,14 +15,13 @@ mod contents;
 mod dragonfly;
 mod error;
 mod fat_tree;
-mod figures;
 mod host;
 mod link;
 mod matrix;
-mod narrows;
 mod pairwise;
 mod planning;
 mod profile;
+mod rewire;
 mod route;
 mod shortest;
 mod spec;
@@ -31,6 +31,7 @@ mod torus;
 mod vivaldi;
 mod zone;
 
+pub use bottlenecks::Bottlenecks;
 pub use builder::PlatformBuilder;
 pub use change::Change;
 pub use charges::{Band, Charges, Contention, Way, WayLink};
@@ -40,15 +41,14 @@ pub use cluster::{
 };
 pub use contents::Contents;
 pub use error::{PlatformError, RouteError};
-pub use figures::Figures;
 pub use host::{Billing, Class, Disk, Host, Properties};
 pub use link::{Duplex, Link, Sharing};
 pub use matrix::Matrix;
-pub use narrows::Narrows;
 pub use planning::PlanningNetwork;
 pub use profile::{
     LATEST, LEAST_GAP, Profile, ProfileCursor, ProfileError, ProfileEvent, ProfileIter,
 };
+pub use rewire::Figures;
 pub use route::{Route, RouteCache, RouteId};
 pub use spec::{HostSpec, LinkProfiles, LinkSpec};
 pub use star::StarLeaf;

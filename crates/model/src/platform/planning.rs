@@ -367,9 +367,10 @@ impl Platform {
         if streams.iter().all(|&streams| streams == 1.0) {
             streams = Vec::new();
         }
-        let local = match charges.local && !matrix {
-            true => members.iter().map(|hosts| self.way_home(&mut cache, hosts, charges)).collect(),
-            false => Vec::new(),
+        let local = if charges.local && !matrix {
+            members.iter().map(|hosts| self.way_home(&mut cache, hosts, charges)).collect()
+        } else {
+            Vec::new()
         };
         let inlets = inlets.into_iter().map(|inlet| inlet.rate(self, charges)).collect();
         PlanningNetwork { group_of, groups, thresholds, latency, bandwidth, streams, inlets, local }

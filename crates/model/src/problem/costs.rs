@@ -161,9 +161,10 @@ impl Costs {
         task: TaskId,
     ) -> (Unmet, String) {
         let width = workflow.width(task).0;
-        let (what, cores) = match workflow.spreads(task) {
-            true => ("cluster", self.classes.iter().map(|c| c.cluster).max()),
-            false => ("host", hosts.iter().map(|h| h.cores).max()),
+        let (what, cores) = if workflow.spreads(task) {
+            ("cluster", self.classes.iter().map(|c| c.cluster).max())
+        } else {
+            ("host", hosts.iter().map(|h| h.cores).max())
         };
         let cores = cores.unwrap_or(0);
         if width > cores {

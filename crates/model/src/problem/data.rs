@@ -35,18 +35,20 @@ impl Problem<'_> {
 
     /// The same for the data of an edge; a pure control dependency takes no time.
     pub fn edge_transfer(&self, edge: EdgeId, from: &[ProcId], to: &[ProcId]) -> f64 {
-        match self.workflow.is_control(edge) {
-            true => 0.0,
-            false => self.payload_between(self.workflow.edge_payload(edge), from, to),
+        if self.workflow.is_control(edge) {
+            0.0
+        } else {
+            self.payload_between(self.workflow.edge_payload(edge), from, to)
         }
     }
 
     /// Mean seconds that the data of an edge takes between processors.
     #[inline]
     pub fn mean_edge_transfer(&self, edge: EdgeId) -> f64 {
-        match self.workflow.is_control(edge) {
-            true => 0.0,
-            false => self.mean_payload_transfer(self.workflow.edge_payload(edge)),
+        if self.workflow.is_control(edge) {
+            0.0
+        } else {
+            self.mean_payload_transfer(self.workflow.edge_payload(edge))
         }
     }
 
@@ -81,8 +83,8 @@ impl Problem<'_> {
                     let moved = blocks(from, to, 1.0).filter(Block::moves);
                     moved.map(|block| block.bytes).fold(0.0, f64::max)
                 };
-                let share = match &self.narrows {
-                    Some(narrows) => narrows.share(pair, hosts, largest),
+                let share = match &self.bottlenecks {
+                    Some(bottlenecks) => bottlenecks.share(pair, hosts, largest),
                     None => 1.0 / from.len().min(to.len()) as f64,
                 };
                 let other = |c: &&HostId| **c != a && group(**c) == group(b);
@@ -173,12 +175,11 @@ impl Problem<'_> {
         for host in self.platform.host_ids() {
             let Some(first) = self.procs_of(host).next() else { continue };
             let to = [ProcId(first)];
-            let arrival = match copied && !self.workflow.is_control(edge) {
-                true => {
-                    let finish = finish.max(self.state.now);
-                    self.sooner_by_copies(files.iter().copied(), finish, from, &to)
-                }
-                false => self.edge_arrival(edge, finish, from, &to),
+            let arrival = if copied && !self.workflow.is_control(edge) {
+                let finish = finish.max(self.state.now);
+                self.sooner_by_copies(files.iter().copied(), finish, from, &to)
+            } else {
+                self.edge_arrival(edge, finish, from, &to)
             };
             later(host, arrival);
         }
@@ -216,10 +217,7 @@ impl Problem<'_> {
                 all_copied = false;
             }
         }
-        match all_copied {
-            true => latest,
-            false => latest.max(finish + self.payload_between(left, from, to)),
-        }
+        if all_copied { latest } else { latest.max(finish + self.payload_between(left, from, to)) }
     }
 
     pub(super) fn at_one_place(&self, procs: &[ProcId]) -> bool {

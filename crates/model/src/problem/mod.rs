@@ -20,7 +20,7 @@ pub use staging::{Lanes, Staging};
 pub use state::{DataCopy, Inputs, State};
 
 use crate::ids::{HostId, ProcId, TaskId};
-use crate::platform::{Charges, Class, Host, Narrows, PlanningNetwork, Platform};
+use crate::platform::{Bottlenecks, Charges, Class, Host, PlanningNetwork, Platform};
 use crate::workflow::{Payload, Workflow};
 use costs::Costs;
 pub(crate) use costs::columns_of_hosts;
@@ -93,7 +93,7 @@ pub struct Problem<'a> {
     /// By band of sizes.
     mean_network: Vec<MeanNetwork>,
     /// Present if some task can spread over hosts.
-    narrows: Option<Narrows>,
+    bottlenecks: Option<Bottlenecks>,
     costs: Costs,
     pools: Arc<Pools>,
     host_of: Vec<HostId>,
@@ -130,9 +130,8 @@ impl<'a> Problem<'a> {
         charges: &Charges,
         inputs: Inputs,
     ) -> Result<Self, ProblemError> {
-        let level = |host: &crate::platform::Host| match platform.is_fifo() {
-            true => host.level_at(0.0),
-            false => host.level(),
+        let level = |host: &crate::platform::Host| {
+            if platform.is_fifo() { host.level_at(0.0) } else { host.level() }
         };
         let availability = platform.hosts().iter().map(level).collect();
         let view = View { availability, network: platform.charged_network(charges) };
@@ -195,14 +194,14 @@ impl<'a> Problem<'a> {
         let tables = network.thresholds.len() + 1;
         let mean = |band| MeanNetwork::of(platform, &network, band);
         let mean_network = (0..tables).map(mean).collect();
-        let narrows = workflow.has_spread_tasks().then(|| platform.narrows(&network));
+        let bottlenecks = workflow.has_spread_tasks().then(|| platform.bottlenecks(&network));
         let state = State::default();
         Ok(Problem {
             workflow,
             platform,
             network,
             mean_network,
-            narrows,
+            bottlenecks,
             costs,
             pools,
             host_of,
@@ -430,9 +429,10 @@ impl<'a> Problem<'a> {
     #[inline]
     fn mean_for(&self, bytes: f64) -> &MeanNetwork {
         let thresholds = &self.network.thresholds;
-        match thresholds.is_empty() {
-            true => &self.mean_network[0],
-            false => &self.mean_network[thresholds.partition_point(|&above| above < bytes)],
+        if thresholds.is_empty() {
+            &self.mean_network[0]
+        } else {
+            &self.mean_network[thresholds.partition_point(|&above| above < bytes)]
         }
     }
 

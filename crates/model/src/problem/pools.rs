@@ -560,10 +560,8 @@ impl Pools {
             let task = workflow.tasks().find(demands)?;
             let (task, resource) = (workflow.task_name(task).to_string(), name.to_string());
             if known().any(|(n, _)| *n == **name) {
-                let (asked, there) = match bytes {
-                    true => ("a size", "a number"),
-                    false => ("a number", "a size"),
-                };
+                let (asked, there) =
+                    if *bytes { ("a size", "a number") } else { ("a number", "a size") };
                 return Some(ProblemError::OtherUnit { task, resource, asked, there });
             }
             let hint = crate::nearest::did_you_mean(name, known().map(|(name, _)| name));

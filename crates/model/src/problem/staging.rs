@@ -208,10 +208,7 @@ impl Kinds {
             let lane = lanes.map_or(NONE, |lanes| lanes.of_host[host.index()]);
             let group = problem.network.group_of[host.index()];
             let next = kinds.first.len() as u32;
-            let kind = match alone {
-                true => next,
-                false => *known.entry((group, lane)).or_insert(next),
-            };
+            let kind = if alone { next } else { *known.entry((group, lane)).or_insert(next) };
             if kind == next {
                 kinds.first.push(host);
                 let queue =
@@ -230,8 +227,8 @@ impl Kinds {
 #[derive(Clone, Debug, Default)]
 struct Look {
     /// A course for each kind, and one for each host that will have some of the inputs.
-    kinds: Vec<Course>,
-    own: Vec<Course>,
+    kinds: Vec<InputSequence>,
+    own: Vec<InputSequence>,
     /// Per host: whether it has a course of its own.
     has_own: Vec<bool>,
     /// Per place, for the input at hand: when it arrives there, not a number where it was not sent.
@@ -242,7 +239,7 @@ struct Look {
 
 /// Arrivals at one host of the inputs looked up, one after the other.
 #[derive(Clone, Copy, Debug)]
-struct Course {
+struct InputSequence {
     host: HostId,
     place: HostId,
     kind: u32,
@@ -252,7 +249,7 @@ struct Course {
     behind: f64,
 }
 
-impl Course {
+impl InputSequence {
     /// The next input comes over its way.
     #[inline]
     fn follow(&mut self, leg: &Leg) {
@@ -367,7 +364,7 @@ impl<'a, 'p> Staging<'a, 'p> {
         let platform = self.problem.platform();
         let course = |host: HostId, kind: u32| {
             let place = platform.place_of(host);
-            Course { host, place, kind, latest: 0.0, behind: 0.0 }
+            InputSequence { host, place, kind, latest: 0.0, behind: 0.0 }
         };
         look.kinds.clear();
         look.kinds.extend(self.kinds.first.iter().zip(0..).map(|(&host, kind)| course(host, kind)));
@@ -379,9 +376,10 @@ impl<'a, 'p> Staging<'a, 'p> {
         };
         for file in inputs {
             for &(place, _) in &self.sent[file.index()] {
-                match platform.shares_storage() {
-                    false => own(place),
-                    true => platform.hosts_of_place(place).into_iter().for_each(&mut own),
+                if platform.shares_storage() {
+                    platform.hosts_of_place(place).into_iter().for_each(&mut own)
+                } else {
+                    own(place)
                 }
             }
         }
@@ -412,9 +410,10 @@ impl<'a, 'p> Staging<'a, 'p> {
         }
         for course in &mut look.own {
             let there = look.arrives[course.place.index()];
-            match there.is_nan() {
-                true => course.follow(&look.legs[course.kind as usize]),
-                false => course.latest = course.latest.max(there),
+            if there.is_nan() {
+                course.follow(&look.legs[course.kind as usize])
+            } else {
+                course.latest = course.latest.max(there)
             }
         }
         for &(place, _) in sent {
@@ -424,7 +423,7 @@ impl<'a, 'p> Staging<'a, 'p> {
 
     /// The next input comes from where it is quickest.
     fn advance_from_several(&self, file: FileId, look: &mut Look) {
-        let follow = |course: &mut Course| {
+        let follow = |course: &mut InputSequence| {
             let planned = self.plan(file, course.host, course.behind);
             if planned.link.is_some() {
                 course.behind = planned.free;

@@ -84,9 +84,10 @@ impl Scenario {
                 Some((measured.clone(), columns))
             }
         };
-        let named = match workflow.is_unfolded() {
-            true => workflow.tasks().map(|t| number_of(workflow.task_name(t))).collect(),
-            false => Vec::new(),
+        let named = if workflow.is_unfolded() {
+            workflow.tasks().map(|t| number_of(workflow.task_name(t))).collect()
+        } else {
+            Vec::new()
         };
         let errors = self.errors;
         Ok(Truth { seed: self.seed, errors, kinds, named, fixed, sizes, memory, measured })

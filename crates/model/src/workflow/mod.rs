@@ -4,10 +4,10 @@
 //! a few hundred megabytes and planners walk contiguous memory. Built once by a
 //! [`WorkflowBuilder`]; others may join it later ([`Workflow::add_member`]).
 
-mod beside;
 mod builder;
 mod payload;
 mod shape;
+mod union;
 
 pub use builder::{WorkflowBuilder, WorkflowError};
 pub use payload::Payload;

@@ -98,9 +98,10 @@ pub(super) fn halving_doubling(call: &Call, team: &mut Team<'_>) {
 
 /// The same where there is an element for everybody.
 pub(super) fn halving_doubling_or_doubling(call: &Call, team: &mut Team<'_>) {
-    match call.bytes / call.unit < floor_power(team.size) as u64 {
-        true => recursive_doubling(call, team),
-        false => halving_doubling(call, team),
+    if call.bytes / call.unit < floor_power(team.size) as u64 {
+        recursive_doubling(call, team)
+    } else {
+        halving_doubling(call, team)
     }
 }
 
@@ -284,9 +285,12 @@ pub(super) fn two_level(call: &Call, team: &mut Team<'_>) {
     let nodes = team.nodes();
     let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
     for members in &nodes {
-        team.within(members, |team| match call.bytes > 2048 {
-            true => halving_doubling_or_doubling(call, team),
-            false => recursive_doubling(call, team),
+        team.within(members, |team| {
+            if call.bytes > 2048 {
+                halving_doubling_or_doubling(call, team)
+            } else {
+                recursive_doubling(call, team)
+            }
         });
     }
     team.within(&leaders, |team| recursive_doubling(call, team));
@@ -305,9 +309,12 @@ pub(super) fn two_level_knomial(call: &Call, team: &mut Team<'_>) {
     }
     let row = rules::mvapich2_row("allreduce", team.size, call.bytes, || 1);
     let halves = row.is_some_and(|row| row.two_level && row.name == "mvapich2_rs");
-    team.within(&leaders, |team| match halves {
-        true => halving_doubling_or_doubling(call, team),
-        false => recursive_doubling(call, team),
+    team.within(&leaders, |team| {
+        if halves {
+            halving_doubling_or_doubling(call, team)
+        } else {
+            recursive_doubling(call, team)
+        }
     });
     for members in &nodes {
         team.within(members, |team| binomial_bcast(&Call { root: 0, ..call.clone() }, team));

@@ -35,9 +35,8 @@ enum Between {
 fn steps(call: &Call, team: &mut Team<'_>, pairs: bool, between: Between) {
     let (me, size) = (team.me, team.size);
     let pairs = pairs && size.is_power_of_two();
-    let ends = |step: usize| match pairs {
-        true => (me ^ step, me ^ step),
-        false => ((me + step) % size, (me + size - step) % size),
+    let ends = |step: usize| {
+        if pairs { (me ^ step, me ^ step) } else { ((me + step) % size, (me + size - step) % size) }
     };
     for step in 1..size {
         if between == Between::Barrier {

@@ -208,9 +208,12 @@ pub(super) fn intra_node(call: &Call, team: &mut Team<'_>) {
     }
     for members in &team.nodes() {
         let root = call.root % members.len() as u32;
-        team.within(members, |team| match call.bytes > FLAT_INSIDE {
-            true => knomial(&Call { root: 0, ..call.clone() }, team),
-            false => binomial(&Call { root, ..call.clone() }, team),
+        team.within(members, |team| {
+            if call.bytes > FLAT_INSIDE {
+                knomial(&Call { root: 0, ..call.clone() }, team)
+            } else {
+                binomial(&Call { root, ..call.clone() }, team)
+            }
         });
     }
 }

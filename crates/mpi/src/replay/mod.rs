@@ -193,9 +193,10 @@ impl<'p> Replay<'p> {
             Event::Done { tag, .. } if tag < LOOK => {
                 let agent = (tag - WAKE) as u32;
                 let state = &mut self.agents[agent as usize];
-                match std::mem::take(&mut state.computing) {
-                    true => state.clock = self.simulation.clock(),
-                    false => state.woken = state.clock,
+                if std::mem::take(&mut state.computing) {
+                    state.clock = self.simulation.clock()
+                } else {
+                    state.woken = state.clock
                 }
                 self.ready.push(agent);
                 Ok(())
@@ -611,9 +612,10 @@ impl<'p> Replay<'p> {
             return;
         }
         let id = handle.message();
-        let (waits, gone) = match handle.is_receive() {
-            true => (flag::RECEIVER_WAITS, flag::RECEIVER_GONE),
-            false => (flag::SENDER_WAITS, flag::SENDER_GONE),
+        let (waits, gone) = if handle.is_receive() {
+            (flag::RECEIVER_WAITS, flag::RECEIVER_GONE)
+        } else {
+            (flag::SENDER_WAITS, flag::SENDER_GONE)
         };
         let Message { flags, end, bytes, .. } = *self.mail.get(id);
         if flags & flag::DONE == 0 {

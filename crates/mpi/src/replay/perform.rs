@@ -628,9 +628,10 @@ impl Replay<'_> {
                         self.agents[other as usize].waiter = Some(agent as u32);
                     }
                     Pending::Side(handle) | Pending::Prepared(_, _, Some(handle)) => {
-                        let waits = match handle.is_receive() {
-                            true => flag::RECEIVER_WAITS,
-                            false => flag::SENDER_WAITS,
+                        let waits = if handle.is_receive() {
+                            flag::RECEIVER_WAITS
+                        } else {
+                            flag::SENDER_WAITS
                         };
                         self.mail.get_mut(handle.message()).flags |= waits;
                     }
@@ -653,10 +654,8 @@ impl Replay<'_> {
         for k in 0..self.agents[agent].requests.len() {
             match self.agents[agent].requests[k].pending {
                 Pending::Side(handle) if handle != Handle::COMPLETE => {
-                    let waits = match handle.is_receive() {
-                        true => flag::RECEIVER_WAITS,
-                        false => flag::SENDER_WAITS,
-                    };
+                    let waits =
+                        if handle.is_receive() { flag::RECEIVER_WAITS } else { flag::SENDER_WAITS };
                     self.mail.get_mut(handle.message()).flags &= !waits;
                 }
                 Pending::Background(other) => self.agents[other as usize].waiter = None,
@@ -736,9 +735,10 @@ impl Replay<'_> {
         }
         let looked = Cell::new(state.looked[me as usize]);
         let per_host = || state.layout.per_host();
-        let selected = match background {
-            true => collectives::in_background(call.kind),
-            false => self.settings.choice.select(call, &Ranks::new(size, &per_host, &looked)),
+        let selected = if background {
+            collectives::in_background(call.kind)
+        } else {
+            self.settings.choice.select(call, &Ranks::new(size, &per_host, &looked))
         };
         if me == 0
             && let Some(explained) = &mut self.explained

@@ -101,9 +101,10 @@ impl Cursor {
         column: usize,
         message: impl std::fmt::Display,
     ) -> FormatError {
-        let error = match self.own_lines {
-            true => FormatError::new(format!("line {line} of rank {}: {message}", self.rank)),
-            false => FormatError::at(line, column, message),
+        let error = if self.own_lines {
+            FormatError::new(format!("line {line} of rank {}: {message}", self.rank))
+        } else {
+            FormatError::at(line, column, message)
         };
         error.in_file(&self.name)
     }

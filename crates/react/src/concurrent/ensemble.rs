@@ -1,17 +1,17 @@
 //! DPDS and WA-DPDS (Malawski, Juve, Deelman, Nabrzyski, 2015; recalled): many workflows under one
 //! budget and one deadline, those of higher priority first, on machines that are leased.
 //!
-//! How many machines are held is the matter of the [`Fleet`]. Machines that are always there take part too;
+//! How many machines are held is the matter of the [`Provisioning`]. Machines that are always there take part too;
 //! what they cost is paid task by task, and a task goes only where it can be paid. An idle processor takes the
 //! ready task of the workflow of highest priority, of highest upward rank in it. At the deadline everything
 //! stops. WA-DPDS looks at a workflow before its first task: one that costs more, on the cheapest machines there
 //! are, than the budget leaves besides those admitted before is not begun.
 //! O(tasks x processors) per call. Ties: the workflow that arrived first, the lower task, the lower processor.
 
-use super::fleet::{self, Fleet};
 use super::open;
-use crate::idle;
+use super::provisioning::{self, Provisioning};
 use crate::policy::{Decision, Event, Policy};
+use crate::ready_dispatch;
 use crate::room::Room;
 use crate::situation::Situation;
 use slackline_model::schedule::Limits;
@@ -34,7 +34,7 @@ pub struct Ensemble {
     used: f64,
     /// What tasks on machines that are always there cost.
     spent: f64,
-    fleet: Option<Fleet>,
+    fleet: Option<Provisioning>,
 }
 
 impl Ensemble {
@@ -107,7 +107,7 @@ impl Ensemble {
             };
             owned(p) || now.leases.iter().any(leased)
         };
-        let mut idle = idle::idle_procs(now);
+        let mut idle = ready_dispatch::idle_procs(now);
         for (proc, idle) in idle.iter_mut().enumerate().filter(|(_, idle)| **idle) {
             *idle = is_there(ProcId::new(proc));
         }
@@ -145,7 +145,7 @@ impl Ensemble {
                 let open: Vec<bool> =
                     problem.proc_ids().map(|p| idle[p.index()] && payable(p)).collect();
                 let Some((_, procs)) =
-                    idle::quickest_idle(&problem, now, task, &open, room.as_ref())
+                    ready_dispatch::quickest_idle(&problem, now, task, &open, room.as_ref())
                 else {
                     waits = true;
                     continue;
@@ -187,12 +187,12 @@ fn open_parts(now: &Situation) -> Vec<usize> {
 
 impl Policy for Ensemble {
     fn check(&self, problem: &Problem<'_>) -> Result<(), PlanError> {
-        fleet::check(problem)
+        provisioning::check(problem)
     }
 
     fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
         let ready = |e: &Event| matches!(e, Event::LeaseReady(_) | Event::LeaseEnded(_));
-        events.iter().any(|e| idle::worth_a_look(e) || ready(e))
+        events.iter().any(|e| ready_dispatch::worth_a_look(e) || ready(e))
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
@@ -200,14 +200,14 @@ impl Policy for Ensemble {
         if approx::le(deadline, now.now) {
             return self.stop(now, decisions);
         }
-        idle::when_idle(events, now, decisions, |now, decisions| {
+        ready_dispatch::when_idle(events, now, decisions, |now, decisions| {
             if events.contains(&Event::Start) {
                 let problem = now.problem().map_err(|e| e.to_string())?;
-                self.fleet = Fleet::order(&problem, now, &self.limits, decisions)?;
+                self.fleet = Provisioning::order(&problem, now, &self.limits, decisions)?;
             }
             self.assign(now, decisions)
         });
-        let look = self.fleet.as_ref().map_or(f64::INFINITY, Fleet::next_look);
+        let look = self.fleet.as_ref().map_or(f64::INFINITY, Provisioning::next_look);
         let wakes = [deadline, look].into_iter().filter(|date| date.is_finite());
         decisions.extend(wakes.filter(|&date| date > now.now).map(Decision::WakeAt));
     }

@@ -10,8 +10,8 @@
 //! and O(tasks known) per arrival.
 
 use super::open;
-use crate::idle;
 use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
+use crate::ready_dispatch;
 use crate::situation::Situation;
 use slackline_model::schedule::Limits;
 use slackline_model::{Placement, Problem, ProcId, approx};
@@ -209,11 +209,11 @@ fn is_upset(event: &Event) -> bool {
 
 impl Policy for Exclusive {
     fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
-        events.iter().any(|e| idle::worth_a_look(e) || is_upset(e))
+        events.iter().any(|e| ready_dispatch::worth_a_look(e) || is_upset(e))
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        idle::when_idle(events, now, decisions, |now, decisions| {
+        ready_dispatch::when_idle(events, now, decisions, |now, decisions| {
             self.reserved.resize(now.arrived.len(), Vec::new());
             self.planned.resize(now.arrived.len(), Vec::new());
             let open = open(now);

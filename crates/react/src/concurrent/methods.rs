@@ -3,7 +3,7 @@
 use super::{
     Abort, Concurrent, Ensemble, Exclusive, FdwsQueues, Inside, Order, Place, Pool, TimeLeft,
 };
-use crate::registry::{Entry, Made, Making};
+use crate::registry::{Entry, Making, PolicyArguments};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_schedule::Need;
 
@@ -16,7 +16,7 @@ const fn entry(
     name: &'static str,
     about: &'static str,
     source: &'static str,
-    make: fn(&Made<'_>) -> Making,
+    make: fn(&PolicyArguments<'_>) -> Making,
 ) -> Entry {
     Entry { name, about, source, survives: true, parameters: &[], needs: &[Need::OneHost], make }
 }
@@ -222,7 +222,7 @@ pub(crate) const B_FDWS4: Entry = priced(three!(
     Quality
 ));
 
-fn giving_up(made: &Made<'_>, order: Order, place: Place) -> Making {
+fn giving_up(made: &PolicyArguments<'_>, order: Order, place: Place) -> Making {
     let abort = match made.values.word("abort") {
         "never" => Abort::Never,
         "optimistic" => Abort::Optimistic,

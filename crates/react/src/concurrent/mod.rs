@@ -11,14 +11,14 @@
 //! between calls. Ties: the workflow that arrived first, then the lower task; the earlier end, the
 //! lower cost, then the lower processor.
 
-mod book;
+mod bookkeeping;
 mod ensemble;
 mod exclusive;
-mod fleet;
 pub(crate) mod methods;
 mod order;
 mod place;
 mod pool;
+mod provisioning;
 mod queues;
 mod times;
 
@@ -29,10 +29,10 @@ pub use place::Place;
 pub use pool::Pool;
 pub use queues::FdwsQueues;
 
-use crate::idle;
 use crate::policy::{Decision, Event, Policy};
+use crate::ready_dispatch;
 use crate::situation::Situation;
-use book::Book;
+use bookkeeping::Bookkeeping;
 use slackline_model::{Procs, TaskId, approx};
 
 /// When a workflow is given up.
@@ -53,13 +53,13 @@ pub struct Concurrent {
     order: Order,
     place: Place,
     abort: Abort,
-    book: Book,
+    book: Bookkeeping,
 }
 
 impl Concurrent {
     /// A method of three parts.
     pub fn new(pool: Pool, order: Order, place: Place) -> Concurrent {
-        Concurrent { pool, order, place, abort: Abort::Never, book: Book::default() }
+        Concurrent { pool, order, place, abort: Abort::Never, book: Bookkeeping::default() }
     }
 
     /// The same method, which gives workflows up.
@@ -208,11 +208,11 @@ fn open(now: &Situation) -> Vec<bool> {
 impl Policy for Concurrent {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         self.book.note(events, now);
-        events.iter().any(idle::worth_a_look)
+        events.iter().any(ready_dispatch::worth_a_look)
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        idle::when_idle(events, now, decisions, |now, decisions| {
+        ready_dispatch::when_idle(events, now, decisions, |now, decisions| {
             self.book.update(events, now)?;
             self.abandon(now, decisions);
             self.assign(now, decisions);

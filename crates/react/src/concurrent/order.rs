@@ -1,6 +1,6 @@
 //! Which task of the pool comes next.
 
-use super::book::Book;
+use super::bookkeeping::Bookkeeping;
 use crate::situation::Situation;
 use slackline_model::{TaskId, approx};
 use std::cmp::Reverse;
@@ -48,7 +48,12 @@ pub enum TimeLeft {
 impl Order {
     /// The tasks of a pool in turn; those that end first or last are chosen one by one instead.
     /// O(pool) to begin with: mostly few get a turn before all processors have work.
-    pub(super) fn turns(self, book: &Book, now: &Situation, pool: Vec<(u32, TaskId)>) -> Turns {
+    pub(super) fn turns(
+        self,
+        book: &Bookkeeping,
+        now: &Situation,
+        pool: Vec<(u32, TaskId)>,
+    ) -> Turns {
         let several = pool.windows(2).any(|pair| pair[0].0 != pair[1].0);
         let rank = |task: TaskId| book.rank[task.index()];
         // The smallest key comes first.
@@ -98,7 +103,7 @@ impl Iterator for Turns {
 }
 
 /// Without a deadline time does not press, without a budget money does not count.
-fn rank_d(book: &Book, now: &Situation, part: u32, task: TaskId, left: TimeLeft) -> f64 {
+fn rank_d(book: &Bookkeeping, now: &Situation, part: u32, task: TaskId, left: TimeLeft) -> f64 {
     let account = &book.accounts[part as usize];
     let (deadline, due) = (account.deadline, book.sub_deadline[task.index()]);
     let money = if account.budget.is_finite() && account.cheapest_of_all > 0.0 {

@@ -1,7 +1,7 @@
 //! Which processor a task gets, or that it waits for a later round.
 
-use super::book::Book;
-use crate::idle;
+use super::bookkeeping::Bookkeeping;
+use crate::ready_dispatch;
 use crate::situation::Situation;
 use slackline_model::{HostId, TaskId, approx};
 
@@ -56,7 +56,12 @@ impl Place {
     }
 
     /// Where a task goes, if anywhere now.
-    pub(super) fn choose(self, book: &Book, now: &Situation, task: TaskId) -> Option<Candidate> {
+    pub(super) fn choose(
+        self,
+        book: &Bookkeeping,
+        now: &Situation,
+        task: TaskId,
+    ) -> Option<Candidate> {
         let free = candidates(book, now, task);
         let account = &book.accounts[now.part_of[task.index()] as usize];
         // What the cheapest run of the rest leaves to spend on this task.
@@ -128,7 +133,7 @@ fn best<'c>(
 }
 
 /// The hosts with enough free processors for a task, and what it would be like there.
-fn candidates(book: &Book, now: &Situation, task: TaskId) -> Vec<Candidate> {
+fn candidates(book: &Bookkeeping, now: &Situation, task: TaskId) -> Vec<Candidate> {
     let width = now.workflow.width(task).0 as usize;
     let mut wait = waits(now, task);
     let enough = |host: &HostId| book.free_of(*host).take(width).count() == width;
@@ -148,12 +153,12 @@ fn candidates(book: &Book, now: &Situation, task: TaskId) -> Vec<Candidate> {
 /// Seconds until the inputs of a task are on a host, if it is placed there now. From a store they
 /// are read by the task itself.
 pub(super) fn waits<'a>(now: &'a Situation, task: TaskId) -> impl FnMut(HostId) -> f64 + 'a {
-    let mut gather = (!now.central).then(|| idle::gathers(now, task));
+    let mut gather = (!now.central).then(|| ready_dispatch::gathers(now, task));
     move |host| gather.as_mut().map_or(0.0, |gather| gather(host).max(0.0))
 }
 
 /// When a task would end at the earliest on processors that are busy now.
-fn earliest_busy(book: &Book, now: &Situation, task: TaskId) -> f64 {
+fn earliest_busy(book: &Bookkeeping, now: &Situation, task: TaskId) -> f64 {
     let width = now.workflow.width(task).0 as usize;
     let (mut wait, mut earliest) = (waits(now, task), f64::INFINITY);
     for host in now.platform.host_ids().filter(|&h| now.is_alive(h)) {

@@ -1,6 +1,6 @@
 //! Which tasks compete: the pool of a round.
 
-use super::book::Book;
+use super::bookkeeping::Bookkeeping;
 use slackline_model::TaskId;
 
 /// What fills the pool.
@@ -14,7 +14,7 @@ pub enum Pool {
 
 impl Pool {
     /// Workflow and task of those that compete, in order of arrival, then of rank.
-    pub(super) fn fill(self, book: &Book) -> Vec<(u32, TaskId)> {
+    pub(super) fn fill(self, book: &Bookkeeping) -> Vec<(u32, TaskId)> {
         let most = match self {
             Pool::All => usize::MAX,
             Pool::OneEach => 1,
@@ -22,7 +22,7 @@ impl Pool {
         let offering =
             book.offering.iter().map(|&part| (part as usize, &book.accounts[part as usize]));
         let open = offering.filter(|(_, account)| !account.closed);
-        let offers = |(part, account): (usize, &'_ super::book::Account)| {
+        let offers = |(part, account): (usize, &'_ super::bookkeeping::Account)| {
             account.ready().take(most).map(|t| (part as u32, t)).collect::<Vec<_>>()
         };
         open.flat_map(offers).collect()

@@ -5,12 +5,12 @@
 //!
 //! O(pool x (processors + tasks in queues)) per round. Ties as in the other methods.
 
-use super::book::Book;
+use super::bookkeeping::Bookkeeping;
 use super::order::Order;
 use super::place::waits;
 use super::pool::Pool;
-use crate::idle;
 use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
+use crate::ready_dispatch;
 use crate::situation::{Situation, TaskState};
 use slackline_model::{HostId, ProcId, TaskId, approx};
 
@@ -25,7 +25,7 @@ struct Slot {
 /// The policy; see the module's head.
 #[derive(Clone, Debug, Default)]
 pub struct FdwsQueues {
-    book: Book,
+    book: Bookkeeping,
     /// Per processor, in order of time.
     queues: Vec<Vec<Slot>>,
 }
@@ -192,11 +192,11 @@ impl FdwsQueues {
 impl Policy for FdwsQueues {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         self.book.note(events, now);
-        events.iter().any(idle::worth_a_look)
+        events.iter().any(ready_dispatch::worth_a_look)
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        idle::when_idle(events, now, decisions, |now, decisions| {
+        ready_dispatch::when_idle(events, now, decisions, |now, decisions| {
             self.book.note(events, now);
             let anew = self.book.is_stale() || self.queues.is_empty();
             self.book.update(events, now)?;

@@ -10,8 +10,8 @@
 use super::estimate::{Candidate, Costing, Expected, Pass};
 use super::policy::forget_gathered_inputs;
 use super::rewind::rewound_tasks;
-use crate::planning;
 use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
+use crate::replanning;
 use crate::selective::{Spare, Threshold};
 use crate::situation::Situation;
 use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId, approx};
@@ -69,7 +69,7 @@ impl DlsSr {
             return self.remap(now, decisions);
         }
         decisions.push(Decision::Rewind(lost.clone()));
-        self.remap(&planning::rewound(now, &lost), decisions)
+        self.remap(&replanning::rewound(now, &lost), decisions)
     }
 
     fn remap(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
@@ -226,8 +226,8 @@ impl Policy for DlsSr {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         events.iter().any(|e| {
             matches!(e, Event::Start | Event::HostBack(_) | Event::TaskRestored(_))
-                || planning::is_loss(e)
-                || (self.stranded && planning::may_help(e))
+                || replanning::is_loss(e)
+                || (self.stranded && replanning::may_help(e))
                 || e.is_growth()
                 || self.is_late(e, now.now)
         })

@@ -5,9 +5,9 @@
 //! assigned to it in this pass. Ties: where the task is placed, then where it was planned, then
 //! the lowest processor. O(e p) for GTP; GTP/c also scans the copies of each edge.
 
-use crate::holders::Holders;
+use crate::data_location::Holders;
+use crate::fetch_time_cache::FetchTimeCache;
 use crate::situation::{Fetch, Situation, TaskState};
-use crate::strangers::Strangers;
 use slackline_model::{EdgeId, HostId, Problem, ProcId, Procs, TaskId, approx};
 use std::cmp::Ordering;
 
@@ -193,10 +193,10 @@ impl<'a, 'p> Pass<'a, 'p> {
                     producer_hosts: hosts,
                 };
                 let files = self.now.workflow.edge_files(edge);
-                let mut strangers = Strangers::to(self.now, files);
+                let mut cache = FetchTimeCache::to(self.now, files);
                 for (host, latest) in latest.iter_mut().enumerate() {
                     let seconds = |host| self.now.fetch_seconds(edge, host, &fetch);
-                    let seconds = strangers.seconds(HostId::new(host), seconds);
+                    let seconds = cache.seconds(HostId::new(host), seconds);
                     *latest = latest.max(self.now.now + seconds);
                 }
             }
@@ -325,9 +325,10 @@ impl<'a, 'p> Pass<'a, 'p> {
                     class = problem.class_of(proc);
                     seconds = problem.exec(task, class);
                 }
-                let (start, work) = match running == Some(proc) {
-                    true => (self.now.now, self.work(task, proc)),
-                    false => (data[host.index()].max(self.free[proc.index()]), seconds),
+                let (start, work) = if running == Some(proc) {
+                    (self.now.now, self.work(task, proc))
+                } else {
+                    (data[host.index()].max(self.free[proc.index()]), seconds)
                 };
                 let finish = start + work;
                 if finish > limit {

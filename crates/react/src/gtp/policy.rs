@@ -3,8 +3,8 @@
 
 use super::estimate::{Costing, Expected, estimate};
 use super::rewind::rewound_tasks;
-use crate::planning;
 use crate::policy::{Assignment, Decision, Event, Monitoring, Plan, Policy, Transfers};
+use crate::replanning;
 use crate::situation::{Situation, TaskState};
 use slackline_model::{ProcId, TaskId};
 use slackline_schedule::Planner;
@@ -108,20 +108,18 @@ impl Gtp {
         now: &Situation,
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
-        let lost = match self.variant.rewind {
-            true => rewound_tasks(now, self.variant.copies),
-            false => Vec::new(),
-        };
+        let lost =
+            if self.variant.rewind { rewound_tasks(now, self.variant.copies) } else { Vec::new() };
         if lost.is_empty() {
             return self.remap(now, decisions);
         }
         decisions.push(Decision::Rewind(lost.clone()));
-        self.remap(&planning::rewound(now, &lost), decisions)
+        self.remap(&replanning::rewound(now, &lost), decisions)
     }
 
     fn remap(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let problem = now.problem().map_err(|e| e.to_string())?;
-        let order = planning::by_falling_rank(now, &self.rank);
+        let order = replanning::by_falling_rank(now, &self.rank);
         let mut result = estimate(&problem, now, &order, &self.planned, self.variant.costing);
         self.hold(now, &order, &mut result);
         if !self.variant.copies {
@@ -137,7 +135,7 @@ impl Gtp {
         let assignments = order.into_iter().filter_map(assign).collect();
         let mut plan = Plan { assignments, transfers: self.variant.transfers, ..Plan::default() };
         if self.variant.copies {
-            plan.sources = planning::quickest_sources(now, &plan);
+            plan.sources = replanning::quickest_sources(now, &plan);
         }
         decisions.push(Decision::Adopt(plan));
         Ok(())
@@ -208,9 +206,10 @@ impl Policy for Gtp {
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let outcome = if events.contains(&Event::Start) {
             let begun = self.begin(now, decisions);
-            match events.iter().any(planning::is_loss) {
-                true => begun.and_then(|()| self.reschedule(now, decisions)),
-                false => begun,
+            if events.iter().any(replanning::is_loss) {
+                begun.and_then(|()| self.reschedule(now, decisions))
+            } else {
+                begun
             }
         } else if events.iter().any(Event::is_growth) {
             self.learn_new_tasks(now).and_then(|()| self.reschedule(now, decisions))

@@ -7,7 +7,7 @@
 //! topological order, rewind those that are not done, and those of which some consumer still
 //! needs data that no living host has. Copies (GTP/c/r) only enlarge who has it.
 
-use crate::holders::Holders;
+use crate::data_location::Holders;
 use crate::situation::{Situation, TaskState};
 use slackline_model::{FileId, TaskId};
 

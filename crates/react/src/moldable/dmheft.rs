@@ -13,8 +13,8 @@
 //! see each host as a cluster of its own.
 //! O(ready x processors) per call. Ties: lower task, lower cluster, lower processor.
 
-use crate::idle;
 use crate::policy::{Decision, Event, Policy};
+use crate::ready_dispatch;
 use crate::room::{self, Room};
 use crate::situation::{Situation, TaskState};
 use slackline_model::workflow::Shape;
@@ -95,7 +95,7 @@ impl Dmheft {
 
     fn assign(&self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let problem = now.problem().map_err(|e| e.to_string())?;
-        let mut idle = idle::idle_procs(now);
+        let mut idle = ready_dispatch::idle_procs(now);
         let levels = Shape::of(&now.workflow).level;
         let cost = |t: TaskId| now.workflow.work(t);
         let mut ready: Vec<TaskId> = now.workflow.tasks().filter(|&t| now.is_ready(t)).collect();
@@ -157,9 +157,10 @@ impl Dmheft {
             free.sort_unstable();
             let seconds = problem.exec_wide(task, problem.class_of(free[0]), width as u32);
             // Smaller is better.
-            let worth = match self.transfers {
-                true => seconds + longest_transfer(problem, now, task, &free),
-                false => -idle_power,
+            let worth = if self.transfers {
+                seconds + longest_transfer(problem, now, task, &free)
+            } else {
+                -idle_power
             };
             let better = best.as_ref().is_none_or(|(b, _)| approx::lt(worth, *b));
             if seconds.is_finite() && worth < f64::INFINITY && better {
@@ -250,11 +251,13 @@ fn ends(problem: &Problem<'_>, now: &Situation) -> Vec<f64> {
 
 impl Policy for Dmheft {
     fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
-        events.iter().any(idle::worth_a_look)
+        events.iter().any(ready_dispatch::worth_a_look)
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        idle::when_idle(events, now, decisions, |now, decisions| self.assign(now, decisions));
+        ready_dispatch::when_idle(events, now, decisions, |now, decisions| {
+            self.assign(now, decisions)
+        });
     }
 }
 

@@ -11,8 +11,8 @@
 //! what a fixed number of the first would.
 
 use super::Spare;
-use crate::planning::{self, Stranded};
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
+use crate::replanning::{self, Stranded};
 use crate::situation::{Situation, TaskState};
 use slackline_model::{Problem, ProcId, Schedule, TaskId, approx};
 use slackline_schedule::Planner;
@@ -108,7 +108,7 @@ impl Selective {
         decisions: &mut Vec<Decision>,
         choose: impl FnOnce(&Problem<'_>, &Schedule, &Planner) -> Result<Schedule, String>,
     ) -> Result<(), String> {
-        let (lost, problem) = planning::rest(now)?;
+        let (lost, problem) = replanning::rest(now)?;
         let schedule = choose(&problem, &self.schedule, &self.planner)?;
         if !lost.is_empty() {
             decisions.push(Decision::Rewind(lost));
@@ -170,7 +170,7 @@ impl Policy for Selective {
         let any = |test: fn(&Event) -> bool| events.iter().any(test);
         let ended = any(|e| matches!(e, Event::TaskFinished(_)));
         let arrived = any(|e| matches!(e, Event::TransferFinished { .. } | Event::LeaseReady(_)));
-        let must = any(|e| matches!(e, Event::Start) || planning::is_loss(e) || e.is_growth());
+        let must = any(|e| matches!(e, Event::Start) || replanning::is_loss(e) || e.is_growth());
         must || self.is_helped_by(events)
             || match self.threshold {
                 Threshold::Always => ended,
@@ -186,7 +186,7 @@ impl Policy for Selective {
             if let Err(why) = self.begin(now, decisions) {
                 decisions.push(Decision::GiveUp(why));
             }
-            if !events.iter().any(planning::is_loss) {
+            if !events.iter().any(replanning::is_loss) {
                 return;
             }
         }

@@ -3,8 +3,8 @@
 //! plans are made with what that says.
 
 use super::history::History;
+use crate::learned::Figure;
 use crate::situation::{Situation, TaskState};
-use crate::taught::Figure;
 use slackline_model::{KindId, Problem, ProcId, TaskId, Workflow};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ mod turns;
 use crate::policy::{Assignment, Plan, Transfers};
 use crate::situation::{FileCopy, Situation, TaskState};
 use slackline_model::{EdgeId, FileId, HostId, LinkId, Problem, ProcId, TaskId, approx};
-use slackline_schedule::links::{Begun, Date, Known, Links};
+use slackline_schedule::contention::{Begun, Date, Known, Links};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::ops::Range;
@@ -144,7 +144,7 @@ impl Due {
 
 /// A task on the way through a forecast.
 #[derive(Clone, Copy)]
-struct Job<'a> {
+struct ForecastTask<'a> {
     procs: &'a [ProcId],
     /// How long it takes there, at the levels of now and later.
     seconds: (f64, f64),
@@ -160,8 +160,8 @@ struct Job<'a> {
     asks: bool,
 }
 
-impl Job<'_> {
-    const UNKNOWN: Job<'static> = Job {
+impl ForecastTask<'_> {
+    const UNKNOWN: ForecastTask<'static> = ForecastTask {
         procs: &[],
         seconds: (f64::INFINITY, f64::INFINITY),
         tail: (0.0, 0.0),
@@ -205,7 +205,7 @@ struct Run<'a, 'p> {
     ends: BinaryHeap<Reverse<(When, End)>>,
     due: Due,
     sequence: u64,
-    jobs: Vec<Job<'a>>,
+    jobs: Vec<ForecastTask<'a>>,
     queues: Queues,
     limit: f64,
     /// The plan cannot end before the limit.
@@ -252,7 +252,7 @@ impl<'a, 'p> Run<'a, 'p> {
             ends: BinaryHeap::new(),
             due: Due::new(problem.platform().links().len()),
             sequence: 0,
-            jobs: vec![Job::UNKNOWN; tasks],
+            jobs: vec![ForecastTask::UNKNOWN; tasks],
             queues: Queues::default(),
             limit,
             hopeless: false,
@@ -336,7 +336,7 @@ impl<'a, 'p> Run<'a, 'p> {
             self.send(entry, bytes, (from, to), latency);
         }
         for task in workflow.tasks() {
-            let Job { done, host, .. } = self.jobs[task.index()];
+            let ForecastTask { done, host, .. } = self.jobs[task.index()];
             if done {
                 continue;
             }
@@ -408,7 +408,7 @@ impl<'a, 'p> Run<'a, 'p> {
         let mut behind = vec![(0.0, 0.0); self.busy.len()];
         let longer = |a: (f64, f64), b: (f64, f64)| (f64::max(a.0, b.0), f64::max(a.1, b.1));
         let with = |run: &Self, task: TaskId| {
-            let Job { seconds: (now, later), tail, .. } = run.jobs[task.index()];
+            let ForecastTask { seconds: (now, later), tail, .. } = run.jobs[task.index()];
             (now.min(later) + tail.0, later + tail.1)
         };
         for assignment in plan.assignments.iter().rev() {
@@ -432,7 +432,7 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 
     fn begin(&mut self, task: TaskId, part: f64) {
-        let Job { procs, seconds: (now, later), tail, .. } = self.jobs[task.index()];
+        let ForecastTask { procs, seconds: (now, later), tail, .. } = self.jobs[task.index()];
         for proc in procs {
             self.busy[proc.index()] = true;
         }
@@ -748,7 +748,7 @@ impl<'a, 'p> Run<'a, 'p> {
     /// Starts the first task of a processor's queue if everything it needs is there.
     fn start_next(&mut self, proc: ProcId) {
         let Some(task) = self.queues.front(proc) else { return };
-        let Job { procs, host, lacks, seconds, .. } = self.jobs[task.index()];
+        let ForecastTask { procs, host, lacks, seconds, .. } = self.jobs[task.index()];
         if lacks > 0 {
             return;
         }

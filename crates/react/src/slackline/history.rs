@@ -1,7 +1,7 @@
 //! Which levels were seen, and from when on: what a task computed between two dates tells how far its
 //! estimate was off, and another plan can be followed through the same levels.
 
-use crate::foresight::Course;
+use crate::plan_simulator::LevelForecast;
 use crate::policy::Event;
 use crate::situation::Situation;
 use slackline_model::HostId;
@@ -15,12 +15,12 @@ const RATES: usize = 1 << 18;
 /// See the module's head. Its size does not grow with how long a run takes.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    seen: Course,
+    seen: LevelForecast,
 }
 
 impl History {
     pub(super) fn begin(&mut self, now: &Situation) {
-        self.seen = Course::lasting(now);
+        self.seen = LevelForecast::lasting(now);
     }
 
     /// Notes the levels of hosts that have changed. One that is learnt for the first time was so before.
@@ -68,8 +68,8 @@ impl History {
     }
 
     /// What has been seen since a date.
-    pub(super) fn since(&self, date: f64) -> Course {
-        Course {
+    pub(super) fn since(&self, date: f64) -> LevelForecast {
+        LevelForecast {
             hosts: self.seen.hosts.iter().map(|levels| after(levels, date)).collect(),
             network: after(&self.seen.network, date),
             factors: Vec::new(),

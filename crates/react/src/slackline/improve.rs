@@ -2,10 +2,10 @@
 //! that helps. Planners place a task once and never come back to it; where transfers meet that costs most.
 
 use super::Slackline;
+use super::context::PlanningContext;
 use super::forecast::Forecast;
-use super::ground::Ground;
+use super::rollouts::Choice;
 use super::search::sort;
-use super::trials::Choice;
 use crate::policy::{Assignment, Plan};
 use crate::situation::{Situation, TaskState};
 use slackline_model::problem::PoolId;
@@ -25,7 +25,7 @@ impl Slackline {
     /// Adds what is under way and the best of the others, each made better, where that ends before `limit`.
     pub(super) fn add_improved(
         &mut self,
-        ground: &Ground<'_, '_>,
+        context: &PlanningContext<'_, '_>,
         kept: &Choice,
         most: usize,
         limit: f64,
@@ -35,7 +35,7 @@ impl Slackline {
         let better: Vec<Choice> = [Some(kept), first]
             .into_iter()
             .flatten()
-            .filter_map(|choice| self.improve(ground, choice, most))
+            .filter_map(|choice| self.improve(context, choice, most))
             .filter(|choice| choice.forecast.makespan < limit)
             .collect();
         others.extend(better);
@@ -43,14 +43,19 @@ impl Slackline {
     }
 
     /// A choice that ends sooner by forecast; nothing where none is found.
-    fn improve(&mut self, ground: &Ground<'_, '_>, choice: &Choice, most: usize) -> Option<Choice> {
-        let now = ground.now;
+    fn improve(
+        &mut self,
+        context: &PlanningContext<'_, '_>,
+        choice: &Choice,
+        most: usize,
+    ) -> Option<Choice> {
+        let now = context.now;
         // What is leased is planned with its leases.
         if choice.forecast.makespan.is_infinite() || !choice.plan.leases.is_empty() {
             return None;
         }
-        let most = most.min(QUEUES / ground.problem.procs().max(1));
-        let granted = self.trials.forecasts(now, most);
+        let most = most.min(QUEUES / context.problem.procs().max(1));
+        let granted = self.rollouts.forecasts(now, most);
         let mut left = granted;
         let mut best: Option<(Plan, Forecast)> = None;
         'better: while left > 0 {
@@ -58,15 +63,15 @@ impl Slackline {
                 best.as_ref().map_or((&choice.plan, &choice.forecast), |(p, f)| (p, f));
             let limit = now.now + (forecast.makespan - now.now) * (1.0 - GAIN);
             let mut sorted = by_start(plan, forecast);
-            for at in holding_up(ground, &sorted, forecast) {
+            for at in holding_up(context, &sorted, forecast) {
                 let own = sorted.assignments[at].procs.clone();
-                for proc in elsewhere(ground, &sorted, forecast, at) {
+                for proc in elsewhere(context, &sorted, forecast, at) {
                     if left == 0 {
                         break 'better;
                     }
                     left -= 1;
                     sorted.assignments[at].procs = [proc].into();
-                    let forecast = self.forecaster.follow(&ground.future, &sorted, limit);
+                    let forecast = self.forecaster.follow(&context.future, &sorted, limit);
                     if forecast.makespan < limit {
                         best = Some((sorted, forecast));
                         continue 'better;
@@ -76,7 +81,7 @@ impl Slackline {
             }
             break;
         }
-        self.trials.pay(now, granted - left);
+        self.rollouts.pay(now, granted - left);
         let rewind = choice.rewind.clone();
         best.map(|(plan, forecast)| Choice { rewind, ..Choice::new("searched", plan, forecast) })
     }
@@ -92,9 +97,9 @@ fn by_start(plan: &Plan, forecast: &Forecast) -> Plan {
 
 /// The tasks that hold up the end, by their places in a plan sorted by begin: what ends last, what that
 /// waited for longest, and so on. Left out is what cannot be moved one by one.
-fn holding_up(ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast) -> Vec<usize> {
+fn holding_up(context: &PlanningContext<'_, '_>, plan: &Plan, forecast: &Forecast) -> Vec<usize> {
     let end = |at: &usize| forecast.times[plan.assignments[*at].task.index()].1;
-    let pools = uses_of_pools(ground.now, plan);
+    let pools = uses_of_pools(context.now, plan);
     let mut place = vec![usize::MAX; forecast.times.len()];
     for (at, assignment) in plan.assignments.iter().enumerate() {
         place[assignment.task.index()] = at;
@@ -108,7 +113,7 @@ fn holding_up(ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast) -> Vec<
         let Assignment { task, procs } = &plan.assignments[at];
         let shares = |a: &Assignment| a.procs.iter().any(|p| procs.contains(p));
         let before = plan.assignments[..at].iter().rposition(shares);
-        let parents = ground.problem.workflow().predecessors(*task);
+        let parents = context.problem.workflow().predecessors(*task);
         // What is done has no place, and what begins as soon comes later in the plan.
         let parents = parents.map(|(parent, _)| place[parent.index()]).filter(|&p| p < at);
         // Who gave back of a pool when this one began.
@@ -119,7 +124,7 @@ fn holding_up(ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast) -> Vec<
         });
         next = last(&mut parents.chain(before).chain(gave));
     }
-    found.retain(|&at| is_movable(&plan.assignments[at], ground.now));
+    found.retain(|&at| is_movable(&plan.assignments[at], context.now));
     found
 }
 
@@ -141,9 +146,14 @@ fn is_movable(assignment: &Assignment, now: &Situation) -> bool {
 }
 
 /// Of every host the processor that has least to do while a task runs; where that is soonest over first.
-fn elsewhere(ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast, at: usize) -> Vec<ProcId> {
+fn elsewhere(
+    context: &PlanningContext<'_, '_>,
+    plan: &Plan,
+    forecast: &Forecast,
+    at: usize,
+) -> Vec<ProcId> {
     let Assignment { task, procs } = &plan.assignments[at];
-    let problem = ground.problem;
+    let problem = context.problem;
     let (start, finish) = forecast.times[task.index()];
     let mut busy = vec![0.0; problem.procs()];
     for other in plan.assignments.iter().filter(|a| a.task != *task) {
@@ -156,7 +166,7 @@ fn elsewhere(ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast, at: usiz
         let all = problem.procs_of(host).map(ProcId).filter(|proc| !procs.contains(proc));
         all.min_by(|a, b| busy[a.index()].total_cmp(&busy[b.index()]))
     };
-    let hosts = problem.platform().host_ids().filter(|&host| ground.now.is_alive(host));
+    let hosts = problem.platform().host_ids().filter(|&host| context.now.is_alive(host));
     let ends = |proc: ProcId| (busy[proc.index()] + problem.exec_on(*task, proc), proc);
     let mut found: Vec<(f64, ProcId)> = hosts.filter_map(idlest).map(ends).collect();
     found.retain(|(seconds, _)| seconds.is_finite());
@@ -167,8 +177,8 @@ fn elsewhere(ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast, at: usiz
 #[cfg(test)]
 #[allow(clippy::unwrap_used)] // a broken fixture is a broken test
 mod tests {
-    use super::super::ground::Levels;
-    use super::super::trials::tests::Blind;
+    use super::super::context::Levels;
+    use super::super::rollouts::tests::Blind;
     use super::*;
     use crate::common;
     use crate::policy::Policy;
@@ -184,12 +194,12 @@ mod tests {
         let levels = Levels { seen: now.view.clone(), later: None };
         let prospect = levels.prospect(&now).unwrap();
         let problem = now.problem().unwrap();
-        let ground = prospect.ground(&problem, &now);
+        let context = prospect.context(&problem, &now);
         let queued = |task| Assignment { task: TaskId(task), procs: [ProcId(0)].into() };
         let plan = Plan { assignments: (0..4).map(queued).collect(), ..Plan::default() };
-        let forecast = ours.forecaster.follow(&ground.future, &plan, f64::INFINITY);
+        let forecast = ours.forecaster.follow(&context.future, &plan, f64::INFINITY);
         assert_eq!(forecast.makespan, 4.0);
-        ours.improve(&ground, &Choice::new("all in a row", plan, forecast), AT_FIRST)
+        ours.improve(&context, &Choice::new("all in a row", plan, forecast), AT_FIRST)
     }
 
     #[test]

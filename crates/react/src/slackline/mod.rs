@@ -8,19 +8,19 @@
 //! - *Tasks migrate for tiny gains.* A new plan is taken only if it promises a clear gain over
 //!   keeping the present one; inside it a placed task moves only for a part of its own time.
 //! - *Passing dips are chased.* From the changes seen so far it estimates how long a level tells of what comes,
-//!   and plans and judges with the levels to expect on average over the rest of the run (`outlook`).
+//!   and plans and judges with the levels to expect on average over the rest of the run (`level_model`).
 //! - *A forecast is one future.* What looks better by forecast is followed to its end, as is what is
 //!   under way, under several draws of what levels may do next, by whatever whoever runs the policy
-//!   has handed in for that (`trials`). A new plan has to pay on average and may lose next to
+//!   has handed in for that (`rollouts`). A new plan has to pay on average and may lose next to
 //!   nothing under any draw. Without such help, and where a run is too large for it, forecasts decide.
 //! - *Planners never come back to a task.* What holds up the end of a plan is tried elsewhere, by forecast,
 //!   as long as that helps (`improve`).
 //! - *A clever first plan is luck.* It begins with what `static` would follow unless another plan
 //!   is clearly better, under the levels seen and when they have passed.
 //! - *A plan is judged as if nobody would change it.* Roll-outs follow habits too, what is done between
-//!   looks when something happens, and take them up where that pays (`habit`).
+//!   looks when something happens, and take them up where that pays (`interim_policy`).
 //! - *Moves that do not pay go on.* A shadow of `static` is simulated through what was seen so far; where
-//!   that is ahead, what it followed is never far (`shadow`).
+//!   that is ahead, what it followed is never far (`baseline`).
 //! - *Copies are left unused.* Any complete copy is a source, the nearest first.
 //! - *The window is fixed.* How far ahead inputs travel is chosen with the plan.
 //! - *The period is fixed.* While nothing changes and nothing is late, looks become rarer. A task
@@ -35,38 +35,38 @@
 //! A look costs three plans and about ten forecasts, each cut short where it cannot win, and
 //! roll-outs as long as the effort lasts.
 
+mod candidates;
+mod context;
 mod estimates;
-mod first;
 pub mod forecast;
-mod ground;
-mod habit;
 mod history;
 mod improve;
-mod outlook;
-mod plans;
+mod initial_plan;
+mod interim_policy;
+mod level_model;
+mod multi_workflow;
+mod rollouts;
 mod search;
-mod several;
-mod shadow;
-mod trials;
-mod weigh;
+mod select;
+mod static_baseline;
 
-use crate::foresight::{Course, Foresight};
+use crate::explanation::Explanation;
 use crate::gtp::rewound_tasks;
-use crate::planning;
+use crate::plan_simulator::{LevelForecast, PlanSimulator};
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
-use crate::reasons::Reasons;
+use crate::replanning;
 use crate::selective::Spare;
 use crate::situation::{Situation, TaskState};
+use context::{Levels, PlanningContext};
 use estimates::Estimates;
 use forecast::{Forecast, Forecaster};
-use ground::{Ground, Levels};
-use habit::Habit;
 use history::History;
-use outlook::Outlook;
-use shadow::Shadow;
+use interim_policy::InterimPolicy;
+use level_model::LevelModel;
+use rollouts::{Choice, Margin, Margins, Rollouts};
 use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId};
 use slackline_schedule::list::ranks;
-use trials::{Choice, Margin, Margins, Trials};
+use static_baseline::StaticBaseline;
 
 /// What a forecast must promise, as a share of the remaining time, for results to be made again, of a first plan
 /// that cannot be rolled out, and of a plan for several workflows.
@@ -152,11 +152,11 @@ const WINDOWS: [Transfers; 4] = [
 /// The policy; see the module's head.
 pub struct Slackline {
     forecaster: Forecaster,
-    trials: Trials,
-    outlook: Outlook,
+    rollouts: Rollouts,
+    level_model: LevelModel,
     history: History,
-    shadow: Shadow,
-    habit: Option<Habit>,
+    baseline: StaticBaseline,
+    interim_policy: Option<InterimPolicy>,
     rank: Vec<f64>,
     /// What `static` would follow.
     first: Option<Plan>,
@@ -178,7 +178,7 @@ pub struct Slackline {
     stranded: bool,
     estimates: Estimates,
     /// What was weighed at the last call.
-    reasons: Option<Reasons>,
+    reasons: Option<Explanation>,
 }
 
 impl Default for Slackline {
@@ -196,11 +196,11 @@ impl Slackline {
     pub fn with_effort(effort: usize) -> Slackline {
         Slackline {
             forecaster: Forecaster::default(),
-            trials: Trials::with_effort(effort),
-            outlook: Outlook::default(),
+            rollouts: Rollouts::with_effort(effort),
+            level_model: LevelModel::default(),
             history: History::default(),
-            shadow: Shadow::default(),
-            habit: None,
+            baseline: StaticBaseline::default(),
+            interim_policy: None,
             rank: Vec::new(),
             first: None,
             plan: Plan::default(),
@@ -226,12 +226,17 @@ impl Slackline {
         Ok(())
     }
 
-    fn adopt(&mut self, ground: &Ground<'_, '_>, choice: Choice, decisions: &mut Vec<Decision>) {
-        let Choice { mut plan, forecast, rewind, habit, .. } = choice;
+    fn adopt(
+        &mut self,
+        context: &PlanningContext<'_, '_>,
+        choice: Choice,
+        decisions: &mut Vec<Decision>,
+    ) {
+        let Choice { mut plan, forecast, rewind, interim_policy, .. } = choice;
         // Inputs keep their order; what lies on several hosts comes from the quickest.
-        plan.sources.extend(planning::quickest_sources(ground.now, &plan));
-        self.expect(ground, &plan, &forecast);
-        self.habit = habit;
+        plan.sources.extend(replanning::quickest_sources(context.now, &plan));
+        self.expect(context, &plan, &forecast);
+        self.interim_policy = interim_policy;
         self.note(plan.clone());
         if !rewind.is_empty() {
             decisions.push(Decision::Rewind(rewind));
@@ -246,9 +251,9 @@ impl Slackline {
     }
 
     /// Notes what the forecast of the plan to follow says of every task.
-    fn expect(&mut self, ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast) {
-        let schedule = schedule_of(ground.problem, plan, forecast);
-        let slack = Spare::of(ground.problem, &schedule).slack;
+    fn expect(&mut self, context: &PlanningContext<'_, '_>, plan: &Plan, forecast: &Forecast) {
+        let schedule = schedule_of(context.problem, plan, forecast);
+        let slack = Spare::of(context.problem, &schedule).slack;
         let ends = forecast.times.iter().map(|(_, finish)| finish);
         self.due = ends.zip(slack).map(|(finish, slack)| finish + slack).collect();
         self.end = forecast.makespan;
@@ -262,39 +267,45 @@ impl Slackline {
 
     /// The situation with the levels to expect and some tasks not done after all.
     fn expected(&self, now: &Situation, rewound: &[TaskId]) -> Situation {
-        let mut after = planning::rewound(now, rewound).into_owned();
-        after.view = self.outlook.expect(&now.view, AHEAD * (self.end - now.now));
+        let mut after = replanning::rewound(now, rewound).into_owned();
+        after.view = self.level_model.expect(&now.view, AHEAD * (self.end - now.now));
         after
     }
 
     /// What levels to judge plans by.
     fn levels(&self, now: &Situation) -> Levels {
-        let lasts = self.outlook.lifetime();
-        let later = lasts.is_finite().then(|| (now.now + lasts, self.outlook.settled(&now.view)));
+        let lasts = self.level_model.lifetime();
+        let later =
+            lasts.is_finite().then(|| (now.now + lasts, self.level_model.settled(&now.view)));
         Levels { seen: now.view.clone(), later }
     }
 
     /// Draws of what may come, as far as anything is seen to change.
-    fn courses(&self, now: &Situation, length: f64) -> Vec<Course> {
+    fn courses(&self, now: &Situation, length: f64) -> Vec<LevelForecast> {
         let spread = self.estimates.spread();
-        let varies = self.outlook.lifetime().is_finite() || spread > 0.0;
+        let varies = self.level_model.lifetime().is_finite() || spread > 0.0;
         let draws = if varies { DRAWS } else { 1 };
         let until = now.now + HORIZON * length;
-        (0..draws).map(|draw| self.outlook.course(now, until, draw as u64, spread)).collect()
+        (0..draws).map(|draw| self.level_model.course(now, until, draw as u64, spread)).collect()
     }
 
     /// The plan under way; where that leads nowhere, what `static` would follow from here on.
-    fn under_way(&mut self, ground: &Ground<'_, '_>, seen: &Situation, lost: &[TaskId]) -> Choice {
-        let present = self.present(ground.now);
-        let kept = self.forecaster.follow(&ground.future, &present, f64::INFINITY);
+    fn under_way(
+        &mut self,
+        context: &PlanningContext<'_, '_>,
+        seen: &Situation,
+        lost: &[TaskId],
+    ) -> Choice {
+        let present = self.present(context.now);
+        let kept = self.forecaster.follow(&context.future, &present, f64::INFINITY);
         let mut choice = Choice::new(AS_IT_IS, present, kept);
         if choice.forecast.makespan.is_finite() {
-            let kind = self.habit.as_ref().map(Habit::kind);
-            choice.habit = kind.map(|kind| self.habit(kind, ground, &choice));
+            let kind = self.interim_policy.as_ref().map(InterimPolicy::kind);
+            choice.interim_policy = kind.map(|kind| self.interim_policy(kind, context, &choice));
         } else if let Some(plan) = self.plan_anew(seen) {
-            let forecast = self.forecaster.follow(&ground.future, &plan, f64::INFINITY);
+            let forecast = self.forecaster.follow(&context.future, &plan, f64::INFINITY);
             self.first = Some(plan.clone());
-            self.shadow.begin(seen);
+            self.baseline.begin(seen);
             choice = Choice::new(STATIC, plan, forecast);
         }
         Choice { rewind: lost.to_vec(), ..choice }
@@ -309,35 +320,34 @@ impl Slackline {
         forced: bool,
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
-        if several::are_open(now) {
+        if multi_workflow::are_open(now) {
             return self.share(now, forced || self.stranded, decisions);
         }
-        let lost = match forced || self.stranded {
-            true => rewound_tasks(now, true),
-            false => Vec::new(),
-        };
+        let lost = if forced || self.stranded { rewound_tasks(now, true) } else { Vec::new() };
         let after = self.expected(now, &lost);
         let problem = after.problem().map_err(|e| e.to_string())?;
         // Forecasts see the levels that plans are made for.
         let prospect = Levels { seen: after.view.clone(), later: None }.prospect(now)?;
-        let ground = prospect.ground(&problem, &after);
-        let keep = self.under_way(&ground, &planning::rewound(now, &lost), &lost);
+        let context = prospect.context(&problem, &after);
+        let keep = self.under_way(&context, &replanning::rewound(now, &lost), &lost);
         let length = keep.forecast.makespan - now.now;
-        let rolls = self.trials.affords(now, SHORTLIST) >= FEWEST_DRAWS;
+        let rolls = self.rollouts.affords(now, SHORTLIST) >= FEWEST_DRAWS;
         // Where the effort is used up the last verdict on a habit stands.
-        let habitual = self.trials.affords(now, SHORTLIST + habit::WORTH) >= FEWEST_DRAWS;
+        let affords_interim =
+            self.rollouts.affords(now, SHORTLIST + interim_policy::WORTH) >= FEWEST_DRAWS;
         let limit = now.now + length * (1.0 - PROMISING);
-        let plans = match self.outlook.lifetime().is_finite() {
-            true => vec![self.plan_as_seen(&planning::rewound(now, &lost), &ground)?],
-            false => Vec::new(),
+        let plans = if self.level_model.lifetime().is_finite() {
+            vec![self.plan_as_seen(&replanning::rewound(now, &lost), &context)?]
+        } else {
+            Vec::new()
         };
-        let mut found = self.search(&ground, &keep.plan, plans, limit);
+        let mut found = self.search(&context, &keep.plan, plans, limit);
         found.iter_mut().for_each(|choice| choice.rewind.clone_from(&lost));
         if lost.is_empty() {
-            self.try_rewinding(&ground, limit, &mut found)?;
+            self.try_rewinding(&context, limit, &mut found)?;
         }
         if rolls {
-            self.add_improved(&ground, &keep, improve::AT_A_LOOK, limit, &mut found);
+            self.add_improved(&context, &keep, improve::AT_A_LOOK, limit, &mut found);
         }
         let free = forced || length.is_infinite();
         found.truncate(SHORTLIST);
@@ -346,35 +356,33 @@ impl Slackline {
         if left && (behind || !found.is_empty()) {
             let near = now.now + length * (1.0 + PROMISING);
             let limit = if behind { f64::INFINITY } else { near };
-            found.extend(self.back_to_static(&ground, limit));
+            found.extend(self.back_to_static(&context, limit));
         }
-        if habitual && !free {
-            found.extend(self.with_habits(&ground, &keep, &found));
+        if affords_interim && !free {
+            found.extend(self.with_interim_policies(&context, &keep, &found));
         }
         let length = match found.first() {
             Some(first) if length.is_infinite() => first.forecast.makespan - now.now,
             _ => length,
         };
-        let courses = match rolls && !found.is_empty() {
-            true => self.courses(now, length),
-            false => Vec::new(),
-        };
+        let courses =
+            if rolls && !found.is_empty() { self.courses(now, length) } else { Vec::new() };
         let margins = if behind { WARY } else { MOVING };
         // Roll-outs begin from what is, not from what is expected on average.
-        let judged = Ground { now, ..ground };
-        let choice = self.weigh(cause, &judged, keep, found, &courses, margins);
+        let judged = PlanningContext { now, ..context };
+        let choice = self.select(cause, &judged, keep, found, &courses, margins);
         // Nothing is rewound for a plan that there is not.
         let choice = choice.ok_or("there is no plan now")?;
         let kept = choice.origin == AS_IT_IS;
         if kept && lost.is_empty() {
-            self.habit = choice.habit;
-            self.expect(&ground, &choice.plan, &choice.forecast);
+            self.interim_policy = choice.interim_policy;
+            self.expect(&context, &choice.plan, &choice.forecast);
         } else if choice.rewind.len() > lost.len() {
             let after = self.expected(now, &choice.rewind);
             let problem = after.problem().map_err(|e| e.to_string())?;
-            self.adopt(&prospect.ground(&problem, &after), choice, decisions);
+            self.adopt(&prospect.context(&problem, &after), choice, decisions);
         } else {
-            self.adopt(&ground, choice, decisions);
+            self.adopt(&context, choice, decisions);
         }
         Ok(())
     }
@@ -396,8 +404,8 @@ impl Slackline {
         let problem = as_it_is.problem().map_err(|e| e.to_string())?;
         let prospect = self.levels(now).prospect(now)?;
         let present = self.present(&as_it_is);
-        let ground = prospect.ground(&problem, &as_it_is);
-        let kept = self.forecaster.follow(&ground.future, &present, f64::INFINITY);
+        let context = prospect.context(&problem, &as_it_is);
+        let kept = self.forecaster.follow(&context.future, &present, f64::INFINITY);
         let mut after = self.expected(now, &[]);
         for task in &back {
             if let Some(placement) = now.restorable(*task) {
@@ -406,16 +414,16 @@ impl Slackline {
             }
         }
         let problem = after.problem().map_err(|e| e.to_string())?;
-        let ground = prospect.ground(&problem, &after);
+        let context = prospect.context(&problem, &after);
         let present = self.present(&after);
         let mut best = None;
         let windows = [present.transfers];
-        self.try_windows(&ground, ("restored", &present), &windows, kept.makespan, &mut best);
+        self.try_windows(&context, ("restored", &present), &windows, kept.makespan, &mut best);
         let limit = best.as_ref().map_or(kept.makespan, |b: &Choice| b.forecast.makespan);
-        let best = self.search(&ground, &present, Vec::new(), limit).into_iter().next().or(best);
+        let best = self.search(&context, &present, Vec::new(), limit).into_iter().next().or(best);
         let Some(choice) = best else { return Ok(false) };
         decisions.push(Decision::Restore(back));
-        self.adopt(&ground, choice, decisions);
+        self.adopt(&context, choice, decisions);
         Ok(true)
     }
 
@@ -426,8 +434,8 @@ impl Slackline {
         now: &Situation,
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
-        self.shadow.end();
-        self.outlook.look(&now.view, now.now, &now.taught);
+        self.baseline.end();
+        self.level_model.look(&now.view, now.now, &now.taught);
         self.history.look(now);
         self.last_look = now.now;
         if self.try_restoring(now, decisions)? {
@@ -439,15 +447,16 @@ impl Slackline {
     /// Whether a host has come to stand still, or to move again.
     fn flips(&self, event: &Event, now: &Situation) -> bool {
         let Event::HostChanged(host) = *event else { return false };
-        self.outlook.level(host).is_some_and(|seen| (seen > 0.0) != now.computes(host))
+        self.level_model.level(host).is_some_and(|seen| (seen > 0.0) != now.computes(host))
     }
 
     /// Looks only if something has changed or is late; otherwise waits longer for the next time.
     fn look(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let patient = self.outlook.patient(&now.view).map(|view| Situation { view, ..now.clone() });
+        let patient =
+            self.level_model.patient(&now.view).map(|view| Situation { view, ..now.clone() });
         let waits = patient.is_some();
         let now = patient.as_ref().unwrap_or(now);
-        let changed = self.outlook.look(&now.view, now.now, &now.taught);
+        let changed = self.level_model.look(&now.view, now.now, &now.taught);
         self.history.look(now);
         let open = now.workflow.tasks().filter(|&t| !now.task(t).is_done());
         let late = open.into_iter().any(|t| self.is_late(t, now));
@@ -464,9 +473,10 @@ impl Slackline {
             let now = corrected.as_ref().unwrap_or(now);
             return self.reconsider(cause, now, false, decisions);
         }
-        self.period = match waits {
-            true => self.least_period,
-            false => (self.period * 1.5).min(RARELY * self.least_period),
+        self.period = if waits {
+            self.least_period
+        } else {
+            (self.period * 1.5).min(RARELY * self.least_period)
         };
         Ok(())
     }
@@ -492,18 +502,18 @@ fn schedule_of(problem: &Problem<'_>, plan: &Plan, forecast: &Forecast) -> Sched
 }
 
 impl Policy for Slackline {
-    fn equip(&mut self, foresight: Box<dyn Foresight>) {
-        self.trials.equip(foresight);
+    fn equip(&mut self, simulator: Box<dyn PlanSimulator>) {
+        self.rollouts.equip(simulator);
     }
 
-    fn reasons(&mut self) -> Option<Reasons> {
+    fn reasons(&mut self) -> Option<Explanation> {
         self.reasons.take()
     }
 
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
-        let outlook = &self.outlook;
-        self.history.hear(events, now, |host| outlook.is_first(host, &now.taught));
-        if self.is_habitual(events, now) {
+        let level_model = &self.level_model;
+        self.history.hear(events, now, |host| level_model.is_first(host, &now.taught));
+        if self.is_left_to_interim_policy(events, now) {
             return true;
         }
         let rested = now.now - self.last_look > 0.25 * self.least_period;
@@ -511,10 +521,10 @@ impl Policy for Slackline {
             Event::Start | Event::WakeUp | Event::HostBack(_) => true,
             Event::TaskFinished(task) if rested && self.is_late(*task, now) => true,
             other => {
-                planning::is_loss(other)
+                replanning::is_loss(other)
                     || other.is_growth()
                     || self.flips(other, now)
-                    || (self.stranded && planning::may_help(other))
+                    || (self.stranded && replanning::may_help(other))
             }
         })
     }
@@ -529,25 +539,26 @@ impl Policy for Slackline {
         let grown = events.iter().any(Event::is_growth);
         if grown || !self.begun {
             self.since = now.now;
-            self.habit = None; // it knows nothing of what has come in
+            self.interim_policy = None; // it knows nothing of what has come in
         }
         let changed = |e: &Event| {
-            planning::is_loss(e) || matches!(e, Event::HostBack(_)) || self.flips(e, now)
+            replanning::is_loss(e) || matches!(e, Event::HostBack(_)) || self.flips(e, now)
         };
         let outcome = if !self.begun {
-            self.begin(now, decisions).and_then(|()| match several::are_open(now) {
-                true => {
+            self.begin(now, decisions).and_then(|()| {
+                if multi_workflow::are_open(now) {
                     decisions.clear();
                     self.share(now, true, decisions)
+                } else {
+                    Ok(())
                 }
-                false => Ok(()),
             })
         } else if grown || self.stranded || events.iter().any(changed) {
             let known = if grown { self.rank_tasks(now) } else { Ok(()) };
             let cause =
                 if grown { "work has come in" } else { "a host came, went or stands still" };
             known.and_then(|()| self.respond(cause, now, decisions))
-        } else if self.is_habitual(events, now) {
+        } else if self.is_left_to_interim_policy(events, now) {
             return self.go_on(events, now, decisions);
         } else {
             self.look(now, decisions)

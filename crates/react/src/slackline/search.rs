@@ -1,12 +1,12 @@
 //! Plans that promise to end sooner than the present one, by forecast.
 
+use super::candidates::{Candidate, worth_redoing};
+use super::context::PlanningContext;
 use super::forecast::Future;
-use super::ground::Ground;
-use super::plans::{Made, worth_redoing};
-use super::trials::Choice;
+use super::rollouts::Choice;
 use super::{AS_IT_IS, NEAR_TIE, OCCUPATIONS, Slackline, WINDOWS, WORTH_IT};
-use crate::planning;
 use crate::policy::{Plan, Transfers};
+use crate::replanning;
 use slackline_model::approx;
 
 impl Slackline {
@@ -14,7 +14,7 @@ impl Slackline {
     /// `limit` is no choice.
     pub(super) fn try_windows(
         &mut self,
-        ground: &Ground<'_, '_>,
+        context: &PlanningContext<'_, '_>,
         (origin, plan): (&'static str, &Plan),
         windows: &[Transfers],
         limit: f64,
@@ -22,10 +22,10 @@ impl Slackline {
     ) {
         for &transfers in windows {
             let limit = best.as_ref().map_or(limit, |b| {
-                ground.now.now + (b.forecast.makespan - ground.now.now) * (1.0 - NEAR_TIE)
+                context.now.now + (b.forecast.makespan - context.now.now) * (1.0 - NEAR_TIE)
             });
             let plan = Plan { transfers, ..plan.clone() };
-            let forecast = self.forecaster.follow(&ground.future, &plan, limit);
+            let forecast = self.forecaster.follow(&context.future, &plan, limit);
             if forecast.makespan.is_finite() && approx::lt(forecast.makespan, limit) {
                 *best = Some(Choice::new(origin, plan, forecast));
             }
@@ -43,27 +43,27 @@ impl Slackline {
     /// candidates, and some more, with the present one, and the best of these with others.
     pub(super) fn search(
         &mut self,
-        ground: &Ground<'_, '_>,
+        context: &PlanningContext<'_, '_>,
         present: &Plan,
-        more: Vec<Made>,
+        more: Vec<Candidate>,
         limit: f64,
     ) -> Vec<Choice> {
         let others = self.other_windows();
         let mut kept = None;
-        self.try_windows(ground, (AS_IT_IS, present), &others, limit, &mut kept);
+        self.try_windows(context, (AS_IT_IS, present), &others, limit, &mut kept);
         let mut found: Vec<Choice> = Vec::new();
-        for (origin, plan) in self.candidates(ground).into_iter().chain(more) {
+        for (origin, plan) in self.candidates(context).into_iter().chain(more) {
             let mut choice = None;
-            self.try_windows(ground, (origin, &plan), &[plan.transfers], limit, &mut choice);
+            self.try_windows(context, (origin, &plan), &[plan.transfers], limit, &mut choice);
             found.extend(choice);
         }
         sort(&mut found);
         if let Some(first) = found.first() {
             let (origin, plan) = (first.origin, first.plan.clone());
             let mut other = None;
-            let seconds = first.forecast.makespan - ground.now.now;
-            let limit = ground.now.now + seconds * (1.0 - NEAR_TIE);
-            self.try_windows(ground, (origin, &plan), &others, limit, &mut other);
+            let seconds = first.forecast.makespan - context.now.now;
+            let limit = context.now.now + seconds * (1.0 - NEAR_TIE);
+            self.try_windows(context, (origin, &plan), &others, limit, &mut other);
             found.extend(other);
         }
         found.extend(kept.map(|choice| Choice { origin: "another window", ..choice }));
@@ -74,15 +74,15 @@ impl Slackline {
     /// Plans in which a result is made again rather than fetched, one task at a time.
     pub(super) fn try_rewinding(
         &mut self,
-        ground: &Ground<'_, '_>,
+        context: &PlanningContext<'_, '_>,
         limit: f64,
         found: &mut Vec<Choice>,
     ) -> Result<(), String> {
-        for task in worth_redoing(ground, WORTH_IT * (self.end - ground.now.now)) {
-            let after = planning::rewound(ground.now, &[task]);
+        for task in worth_redoing(context, WORTH_IT * (self.end - context.now.now)) {
+            let after = replanning::rewound(context.now, &[task]);
             let problem = after.problem().map_err(|e| e.to_string())?;
-            let future = Future { now: &after, ..ground.future };
-            let again = Ground { problem: &problem, now: &after, future };
+            let future = Future { now: &after, ..context.future };
+            let again = PlanningContext { problem: &problem, now: &after, future };
             let plan = self.contended(&again, OCCUPATIONS[0]);
             let mut choice = None;
             self.try_windows(&again, ("rewound", &plan), &[plan.transfers], limit, &mut choice);

@@ -1,13 +1,13 @@
 //! `do_schedule`: idle hosts and links take work off their queues, wherever something has happened.
 
-use super::board::{Board, Item, Phase};
+use super::queues::{Item, Phase, Queues};
 use super::{Choices, LinkOrder};
 use crate::policy::Decision;
 use crate::room::{self, Room};
 use crate::situation::{FileCopy, Situation};
 use slackline_model::{FileId, ProcId, TaskId};
 
-impl Board {
+impl Queues {
     /// Whether a task could begin in a cluster.
     pub(super) fn is_ready(&self, now: &Situation, task: TaskId, cluster: usize) -> bool {
         let gate = self.clusters[cluster].gate;
@@ -116,10 +116,7 @@ impl Board {
                 };
                 let item = self.lanes[line].queue.remove(position);
                 let gate = self.clusters[item.cluster].gate;
-                let to = match item.is_output {
-                    true => self.target,
-                    false => now.living_host(gate),
-                };
+                let to = if item.is_output { self.target } else { now.living_host(gate) };
                 // What is dropped at this instant still lies there in the situation.
                 let lies = |copy: &FileCopy| {
                     item.is_output

@@ -1,7 +1,7 @@
 //! When to plan: at regular intervals (S1), or at intervals that grow slowly while plans come true
 //! and shrink fast when they do not (S2), resources that never do as planned counting less (S3).
 
-use super::board::Board;
+use super::queues::Queues;
 use crate::situation::Situation;
 use slackline_model::parameter::{ParameterError, Values};
 use slackline_model::schedule::Detail;
@@ -85,8 +85,8 @@ impl Calendar {
     }
 
     /// A plan is being made; gives the time to the next one.
-    pub(super) fn plan_next(&mut self, now: f64, board: &Board, mean: impl Fn() -> f64) -> f64 {
-        let deviation = self.is_due(now).then(|| self.deviation(board)).flatten();
+    pub(super) fn plan_next(&mut self, now: f64, queues: &Queues, mean: impl Fn() -> f64) -> f64 {
+        let deviation = self.is_due(now).then(|| self.deviation(queues)).flatten();
         let (least, most) = self.bounds;
         let before = self.plans.last().map(|plan| plan.interval);
         let interval = match (self.strategy, before, deviation) {
@@ -107,17 +107,17 @@ impl Calendar {
     }
 
     /// The share of resources that do something else than was expected of them.
-    fn deviation(&mut self, board: &Board) -> Option<f64> {
+    fn deviation(&mut self, queues: &Queues) -> Option<f64> {
         let expected = self.expected.take()?;
         let tasks = expected
             .tasks
             .iter()
-            .zip(&board.columns)
+            .zip(&queues.columns)
             .map(|(expected, column)| *expected != column.running.map(|(task, _)| task));
         let files = expected
             .files
             .iter()
-            .zip(&board.lanes)
+            .zip(&queues.lanes)
             .map(|(expected, lane)| *expected != lane.moving.map(|(item, _)| item.file));
         let wrong: Vec<bool> = tasks.chain(files).collect();
         self.errors.resize(wrong.len(), 0.0);
@@ -151,7 +151,7 @@ impl Calendar {
     pub(super) fn record(
         &mut self,
         chart: &Chart<'_>,
-        board: &Board,
+        queues: &Queues,
         now: &Situation,
         planned: usize,
     ) {
@@ -160,15 +160,15 @@ impl Calendar {
         }
         let date = self.next.unwrap_or(now.now);
         let mut expected = Expected {
-            tasks: vec![None; board.columns.len()],
-            files: vec![None; board.lanes.len()],
+            tasks: vec![None; queues.columns.len()],
+            files: vec![None; queues.lanes.len()],
         };
-        for (proc, column) in board.columns.iter().enumerate() {
+        for (proc, column) in queues.columns.iter().enumerate() {
             if chart.blocked_until(slackline_model::ProcId::new(proc)) > date {
                 expected.tasks[proc] = column.running.map(|(task, _)| task);
             }
         }
-        for (index, lane) in board.lanes.iter().enumerate() {
+        for (index, lane) in queues.lanes.iter().enumerate() {
             if chart.link_blocked_until(index) > date {
                 expected.files[index] = lane.moving.map(|(item, _)| item.file);
             }

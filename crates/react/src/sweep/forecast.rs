@@ -2,7 +2,7 @@
 //! median of late ones, or whichever of several cheap predictors was nearest so far (as the Network
 //! Weather Service does).
 
-use super::board::Board;
+use super::queues::Queues;
 use crate::policy::Event;
 use crate::situation::Situation;
 use slackline_model::HostId;
@@ -199,16 +199,16 @@ impl Levels {
     }
 
     /// Whether anything gets to a cluster, as last seen.
-    pub(super) fn carries(&self, now: &Situation, board: &Board, cluster: usize) -> bool {
-        let Some(origin) = board.origin else { return true };
-        now.living_host(board.clusters[cluster].gate)
+    pub(super) fn carries(&self, now: &Situation, queues: &Queues, cluster: usize) -> bool {
+        let Some(origin) = queues.origin else { return true };
+        now.living_host(queues.clusters[cluster].gate)
             .is_some_and(|gate| seen_link(now, origin, gate).1 > 0.0)
     }
 
     /// The ways besides the links of clusters, as last seen.
-    pub(super) fn ways(&self, now: &Situation, board: &Board) -> Ways {
-        let mut ways = board.ways.clone();
-        let gate = |cluster: usize| board.clusters[cluster].gate;
+    pub(super) fn ways(&self, now: &Situation, queues: &Queues) -> Ways {
+        let mut ways = queues.ways.clone();
+        let gate = |cluster: usize| queues.clusters[cluster].gate;
         if let Some(target) = ways.results {
             for (cluster, way) in ways.back.iter_mut().enumerate() {
                 if way.line.is_some() {

@@ -12,20 +12,20 @@
 //! that cannot be fetched when a plan is made is made again elsewhere. O(v + n (k + c log h)) per plan that
 //! places n of v open tasks of c classes on k clusters of h hosts.
 
-mod board;
 mod dispatch;
 mod events;
 mod forecast;
-mod mending;
 mod planning;
+mod queues;
+mod reconcile;
 mod storage;
 
 use crate::policy::{Decision, Event, Policy};
 use crate::situation::Situation;
-use board::Board;
 use events::Calendar;
 use forecast::Levels;
 use planning::Pending;
+use queues::Queues;
 use slackline_model::parameter::{Kind, Parameter, ParameterError, Values};
 use slackline_model::schedule::Detail;
 use slackline_model::units::Quantity;
@@ -155,7 +155,7 @@ pub struct Sweep {
     choices: Choices,
     calendar: Calendar,
     levels: Levels,
-    board: Option<Board>,
+    queues: Option<Queues>,
     /// How often it has planned.
     plans: u64,
     /// A plan that is still being made.
@@ -179,7 +179,7 @@ impl Sweep {
             choices: Choices::read(heuristic, values, seed)?,
             calendar: Calendar::read(values)?,
             levels: Levels::new(values.word("forecast")),
-            board: None,
+            queues: None,
             plans: 0,
             pending: None,
             dark: Vec::new(),
@@ -203,9 +203,9 @@ impl Policy for Sweep {
         self.levels.watch(events, now);
         if !self.dark.is_empty()
             && events.contains(&Event::NetworkChanged)
-            && let Some(board) = &self.board
+            && let Some(queues) = &self.queues
         {
-            self.lit |= self.dark.iter().any(|&c| self.levels.carries(now, board, c));
+            self.lit |= self.dark.iter().any(|&c| self.levels.carries(now, queues, c));
         }
         let only_levels = |e: &Event| matches!(e, Event::HostChanged(_) | Event::NetworkChanged);
         self.lit || !events.iter().all(only_levels)
@@ -225,52 +225,52 @@ impl Policy for Sweep {
     }
 
     fn collects(&self) -> bool {
-        self.board.as_ref().is_some_and(|board| !board.unsent.is_empty())
+        self.queues.as_ref().is_some_and(|queues| !queues.unsent.is_empty())
     }
 
     fn report(&self) -> Vec<(&'static str, Detail)> {
-        let steals = self.board.as_ref().map_or(0, |board| board.steals);
+        let steals = self.queues.as_ref().map_or(0, |queues| queues.steals);
         vec![("events", self.calendar.report()), ("steals", Detail::Count(steals as u64))]
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        if self.board.is_none() {
-            match Board::new(now, &self.choices.wishes) {
-                Ok(board) => self.board = Some(board),
+        if self.queues.is_none() {
+            match Queues::new(now, &self.choices.wishes) {
+                Ok(queues) => self.queues = Some(queues),
                 Err(why) => return decisions.push(Decision::GiveUp(why)),
             }
             self.levels.look(now);
         }
-        let Some(board) = &mut self.board else { return };
-        board.take_note(events, now);
-        board.clear_out(now, decisions);
+        let Some(queues) = &mut self.queues else { return };
+        queues.take_note(events, now);
+        queues.clear_out(now, decisions);
         if let Some(made) = self.pending.take_if(|pending| approx::le(pending.due, now.now)) {
-            board.adopt(made, now);
-            board.stir_all();
+            queues.adopt(made, now);
+            queues.stir_all();
         }
         let lit = std::mem::take(&mut self.lit);
         let mut plan = lit || self.calls_for_plan(events) || self.calendar.is_due(now.now);
-        let Some(board) = &mut self.board else { return };
+        let Some(queues) = &mut self.queues else { return };
         if !plan {
-            board.start_tasks(now, &self.choices, decisions);
-            plan = board.someone_asks(now);
+            queues.start_tasks(now, &self.choices, decisions);
+            plan = queues.someone_asks(now);
         }
         plan &= self.pending.is_none();
-        if plan && (board.open > 0 || board.has_stuck_results(now)) {
+        if plan && (queues.open > 0 || queues.has_stuck_results(now)) {
             self.do_plan(now, decisions);
         }
-        let Some(board) = &mut self.board else { return };
-        if plan || board.disturbed || matches!(self.choices.link_order, LinkOrder::Hybrid(_)) {
-            board.stir_all();
+        let Some(queues) = &mut self.queues else { return };
+        if plan || queues.disturbed || matches!(self.choices.link_order, LinkOrder::Hybrid(_)) {
+            queues.stir_all();
         }
-        board.mend(now);
-        board.start_tasks(now, &self.choices, decisions);
-        board.start_transfers(now, &self.choices, decisions);
+        queues.mend(now);
+        queues.start_tasks(now, &self.choices, decisions);
+        queues.start_transfers(now, &self.choices, decisions);
         if let Some(pending) = &self.pending {
             decisions.push(Decision::WakeAt(pending.due));
             return;
         }
-        let waits = board.open > 0 || board.has_stuck_results(now);
+        let waits = queues.open > 0 || queues.has_stuck_results(now);
         if let Some(date) = self.calendar.next().filter(|&date| waits && date > now.now) {
             decisions.push(Decision::WakeAt(date));
         }

@@ -1,6 +1,6 @@
 //! `do_plan`: the rest of the work on a Gantt chart of hosts and links.
 
-use super::board::{Board, Item, Lane, Phase};
+use super::queues::{Item, Lane, Phase, Queues};
 use super::{Choices, Outputs, Subset, Sweep};
 use crate::policy::Decision;
 use crate::situation::{Situation, TaskState};
@@ -23,8 +23,8 @@ pub(super) struct Pending {
 impl Sweep {
     /// Makes a plan and fills the queues from it.
     pub(super) fn do_plan(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
-        let Some(board) = &mut self.board else { return };
-        board.make_again(now, decisions);
+        let Some(queues) = &mut self.queues else { return };
+        queues.make_again(now, decisions);
         let availability = self.levels.hosts(now);
         let network = now.view.network.clone();
         let view = View { availability, network };
@@ -32,8 +32,8 @@ impl Sweep {
             Ok(problem) => problem,
             Err(error) => return decisions.push(Decision::GiveUp(error.to_string())),
         };
-        let clusters = board.clusters.iter().enumerate().map(|(index, cluster)| {
-            let (latency, bandwidth) = self.levels.link(now, index, cluster, board.origin);
+        let clusters = queues.clusters.iter().enumerate().map(|(index, cluster)| {
+            let (latency, bandwidth) = self.levels.link(now, index, cluster, queues.origin);
             Cluster { latency, bandwidth, ..cluster.clone() }
         });
         let clusters: Vec<Cluster> = clusters.collect();
@@ -41,7 +41,7 @@ impl Sweep {
             clusters[c].bandwidth <= 0.0 && now.living_host(clusters[c].gate).is_some()
         };
         self.dark = (0..clusters.len()).filter(is_dark).collect();
-        let has_started = |task: TaskId| board.has_started(task);
+        let has_started = |task: TaskId| queues.has_started(task);
         let mut ground = Ground::new(
             &now.workflow,
             clusters,
@@ -50,37 +50,37 @@ impl Sweep {
             |task, kind| problem.exec(task, kind),
         );
         ground.capacity = capacities(&now.platform, &ground.clusters);
-        ground.ways = self.levels.ways(now, board);
+        ground.ways = self.levels.ways(now, queues);
         ground.now = now.now;
         ground.until_computed = self.choices.until_computed;
         if now.inputs_everywhere() {
             ground.leave_inputs();
         }
-        board.expect_outputs(&mut ground, now, self.choices.outputs);
+        queues.expect_outputs(&mut ground, now, self.choices.outputs);
         let mean = || mean_seconds(&ground, now);
-        let interval = self.calendar.plan_next(now.now, board, mean);
+        let interval = self.calendar.plan_next(now.now, queues, mean);
         let mut draws = stream(self.choices.seed, STREAM, self.plans);
         self.plans += 1;
         let mut chart = Chart::new(&ground);
-        board.preload(&mut chart, &ground, now, &self.choices);
+        queues.preload(&mut chart, &ground, now, &self.choices);
         let alive = |p: &&ProcId| now.is_alive(now.host_of[p.index()]);
         let hosts = ground.clusters.iter().flat_map(|c| &c.procs).filter(alive).count();
         let limit = Limit {
             tasks: self.choices.quota.saturating_mul(hosts),
             until: now.now + interval + self.choices.delta.unwrap_or(interval),
         };
-        let open = board.considered(now, &self.choices, limit.tasks, &mut draws);
+        let open = queues.considered(now, &self.choices, limit.tasks, &mut draws);
         let kept = chart.computations.len();
         fill(&mut chart, &ground, &open, &self.choices.heuristic, limit, &mut draws);
-        let made = board.fill_queues(&chart, kept, now.now + now.decision_seconds);
+        let made = queues.fill_queues(&chart, kept, now.now + now.decision_seconds);
         if made.due > now.now {
             self.pending = Some(made);
         } else {
-            board.adopt(made, now);
-            board.sort_lanes();
+            queues.adopt(made, now);
+            queues.sort_lanes();
         }
         let planned = chart.computations.len() - kept;
-        self.calendar.record(&chart, board, now, planned);
+        self.calendar.record(&chart, queues, now, planned);
     }
 }
 
@@ -100,7 +100,7 @@ fn mean_seconds(ground: &Ground<'_>, now: &Situation) -> f64 {
     sum / count.max(1.0)
 }
 
-impl Board {
+impl Queues {
     /// Tasks whose results cannot be fetched: their cluster is gone, or has lost them.
     fn stuck_results<'b>(&'b self, now: &'b Situation) -> impl Iterator<Item = TaskId> + 'b {
         let stuck = |&(&file, &(_, cluster)): &(&FileId, &(TaskId, usize))| {
@@ -296,9 +296,10 @@ impl Board {
             let (is_output, planned) = (t.is_output, t.start);
             let (file, task, cluster, from) = (t.file, t.task, t.cluster, t.from);
             let item = Item { file, task, is_output, cluster, from, planned };
-            match new.contains(&task) {
-                true => pending.transfers.push((t.line, item)),
-                false => self.lanes[t.line].queue.push(item),
+            if new.contains(&task) {
+                pending.transfers.push((t.line, item))
+            } else {
+                self.lanes[t.line].queue.push(item)
             }
         }
         self.sort_lanes();

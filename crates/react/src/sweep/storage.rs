@@ -4,9 +4,9 @@
 //! come before room is given to others, so that somebody can always begin. Whoever wants room
 //! takes it from the files that no queued task needs, the least recently used first; the leader
 //! also from those that others need, which are then brought again. Outputs go when they have
-//! arrived. Whatever else has gone is seen ([`Board::see_what_lies_there`]) and brought again.
+//! arrived. Whatever else has gone is seen ([`Queues::see_what_lies_there`]) and brought again.
 
-use super::board::{Board, Item, Phase};
+use super::queues::{Item, Phase, Queues};
 use crate::policy::Decision;
 use crate::situation::Situation;
 use slackline_model::{FileId, ProcId, TaskId, approx};
@@ -38,7 +38,7 @@ impl Storage {
     }
 }
 
-impl Board {
+impl Queues {
     /// Whether some storage does not hold everything.
     pub(super) fn is_bounded(&self) -> bool {
         self.stores.iter().any(|store| store.capacity.is_some())

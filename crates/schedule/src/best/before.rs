@@ -1,6 +1,6 @@
 //! State of the schedule before a change. While a decoding agrees with it, tasks need not be placed again.
 
-use crate::compact::Compact;
+use crate::flat_problem::FlatProblem;
 
 /// See the module's head.
 pub(super) struct Before {
@@ -15,7 +15,7 @@ pub(super) struct Before {
 }
 
 impl Before {
-    pub(super) fn new(compact: &Compact) -> Before {
+    pub(super) fn new(compact: &FlatProblem) -> Before {
         Before {
             cores: vec![(0.0, u32::MAX); compact.procs.len()],
             differs: vec![false; compact.banks()],
@@ -26,7 +26,7 @@ impl Before {
     }
 
     /// Looks whether the cores of a bank are as they were.
-    pub(super) fn compare(&mut self, compact: &Compact, bank: usize, cores: &[(f64, u32)]) {
+    pub(super) fn compare(&mut self, compact: &FlatProblem, bank: usize, cores: &[(f64, u32)]) {
         let range = compact.cores(bank);
         let differs = self.cores[range.clone()] != cores[range];
         self.count += usize::from(differs);

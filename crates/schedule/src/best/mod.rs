@@ -13,7 +13,7 @@ pub(crate) mod walk;
 
 use crate::bounds::{Bounder, lower_bound};
 use crate::budget::Budget;
-use crate::compact::Compact;
+use crate::flat_problem::FlatProblem;
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request, every};
 use rand::RngExt;
 use rayon::prelude::*;
@@ -81,7 +81,7 @@ pub(crate) fn search(
         return Ok(shared::search(problem, request, &budget, bound, portfolio));
     }
     // Tasks over several hosts are more than a walk over banks can move.
-    let Ok(compact) = Compact::new(problem) else { return Ok(shortest(portfolio)) };
+    let Ok(compact) = FlatProblem::new(problem) else { return Ok(shortest(portfolio)) };
     let bound = bound.unwrap_or_else(|| lower_bound(problem));
     budget.proved(bound);
     portfolio.iter().for_each(|plan| budget.found(plan.makespan()));
@@ -164,7 +164,7 @@ fn shortest(plans: Vec<Schedule>) -> Schedule {
 
 /// The islands and what they share.
 struct Archipelago<'a> {
-    compact: &'a Compact,
+    compact: &'a FlatProblem,
     tails: &'a [f64],
     bound: f64,
     request: &'a Request,
@@ -296,7 +296,7 @@ impl Island<'_> {
 }
 
 /// About a second for a hundred tasks on two cores, a few for thousands.
-fn default_iterations(compact: &Compact) -> u64 {
+fn default_iterations(compact: &FlatProblem) -> u64 {
     let size = (compact.len() + compact.parents.len()) as f64;
     let steps = (8e7 / size.powf(0.9)) as u64 + 1000;
     // Few tasks have few plans.

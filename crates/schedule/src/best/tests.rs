@@ -2,7 +2,7 @@
 
 use super::walk::Walk;
 use crate::bounds::Bounder;
-use crate::compact::Compact;
+use crate::flat_problem::FlatProblem;
 use crate::{Request, registry};
 use rand::RngExt;
 use slackline_formats::platform_toml;
@@ -48,7 +48,7 @@ fn a_walk_stays_on_its_way() {
         }
         let workflow = b.build().unwrap();
         let problem = Problem::new(&workflow, &platform).unwrap();
-        let compact = Compact::new(&problem).unwrap();
+        let compact = FlatProblem::new(&problem).unwrap();
         let tails = Bounder::new(&problem, &compact).levels().tail;
         let heft = registry::find("heft").unwrap().plan(&problem, &Request::default()).unwrap();
         let (order, choice) = compact.read(&heft).unwrap();

@@ -11,7 +11,7 @@
 //! move, far less for most.
 
 use super::before::Before;
-use crate::compact::{Compact, take_cores};
+use crate::flat_problem::{FlatProblem, take_cores};
 use rand::RngExt;
 use slackline_model::Payload;
 use slackline_model::rng::Stream;
@@ -49,7 +49,7 @@ pub(crate) struct Draft {
 
 /// See the module's head.
 pub(crate) struct Walk<'c> {
-    compact: &'c Compact,
+    compact: &'c FlatProblem,
     /// Least time from the end of a task at a bank to the end of the schedule (`task * banks + bank`).
     tail: &'c [f64],
     plan: Draft,
@@ -76,7 +76,7 @@ struct Move {
 
 impl<'c> Walk<'c> {
     /// Starts at a plan.
-    pub(crate) fn new(compact: &'c Compact, tail: &'c [f64], plan: Draft) -> Walk<'c> {
+    pub(crate) fn new(compact: &'c FlatProblem, tail: &'c [f64], plan: Draft) -> Walk<'c> {
         let n = compact.len();
         let cores = compact.procs.len();
         let mut walk = Walk {
@@ -150,10 +150,11 @@ impl<'c> Walk<'c> {
     pub(crate) fn step(&mut self, random: &mut Stream, limit: f64) -> bool {
         let Some(change) = self.propose(random) else { return false };
         let from = change.from.min(change.to);
-        let end = match self.makespan.is_finite() {
-            true => change.from.max(change.to) + 1,
+        let end = if self.makespan.is_finite() {
+            change.from.max(change.to) + 1
+        } else {
             // Not all of it was decoded.
-            false => self.compact.len(),
+            self.compact.len()
         };
         let mut cores = std::mem::take(&mut self.before.cores);
         self.cores_at(end, &mut cores);
@@ -518,7 +519,7 @@ impl<'c> Walk<'c> {
 
 /// Takes the cores of a placed task until its end.
 #[inline]
-fn occupy(compact: &Compact, cores: &mut [(f64, u32)], task: u32, placed: &Placed) {
+fn occupy(compact: &FlatProblem, cores: &mut [(f64, u32)], task: u32, placed: &Placed) {
     let width = compact.width[task as usize] as usize;
     if width == 1 {
         if placed.finish > placed.start {

@@ -1,7 +1,7 @@
 //! When all times are multiples of a common granule, so is the end of some shortest schedule:
 //! bounds may be rounded up to it.
 
-use crate::compact::Compact;
+use crate::flat_problem::FlatProblem;
 
 /// Denominators that are tried.
 const DENOMINATORS: [f64; 14] =
@@ -13,7 +13,7 @@ const MOST_VALUES: usize = 1_000_000;
 const LARGEST: f64 = 1e9;
 
 /// The granule of all times of a problem, if it has one.
-pub(crate) fn of(compact: &Compact) -> Option<f64> {
+pub(crate) fn of(compact: &FlatProblem) -> Option<f64> {
     let banks = compact.banks();
     if compact.len() > MOST_TASKS
         || compact.parents.len() * banks * banks + compact.len() * banks > MOST_VALUES
@@ -44,7 +44,7 @@ pub(crate) fn round_up(bound: f64, granule: Option<f64>) -> f64 {
 }
 
 /// Calls back with every time that can add up to a date, until the callback returns false.
-fn visit(compact: &Compact, mut see: impl FnMut(f64) -> bool) {
+fn visit(compact: &FlatProblem, mut see: impl FnMut(f64) -> bool) {
     let banks = compact.banks();
     let dates = compact.avail.iter().copied().chain([compact.past]);
     for date in dates {

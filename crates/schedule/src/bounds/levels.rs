@@ -8,7 +8,7 @@
 //! one core: their sequence is a bound too. Heads are the mirror image. O(e s) on a
 //! uniform network, O(e s^2) on others, for s banks.
 
-use crate::compact::{Compact, Links};
+use crate::flat_problem::{FlatProblem, Links};
 
 /// Most relatives that are tried directly; more would make the effort quadratic in hubs.
 const MOST_LOCAL: usize = 24;
@@ -16,7 +16,7 @@ const MOST_LOCAL: usize = 24;
 /// A problem as the bounds see it: the times of tasks at banks, and when banks are free.
 #[derive(Clone, Debug)]
 pub(crate) struct View<'c> {
-    pub(crate) compact: &'c Compact,
+    pub(crate) compact: &'c FlatProblem,
     /// Least seconds of task x bank, whatever the width; infinite where excluded.
     pub(crate) seconds: Vec<f64>,
     /// When the first core of each bank is free.
@@ -31,7 +31,7 @@ pub(crate) struct Levels {
 }
 
 /// Number of elementary steps that [`Levels::of`] takes.
-pub(crate) fn effort(compact: &Compact) -> f64 {
+pub(crate) fn effort(compact: &FlatProblem) -> f64 {
     let banks = compact.banks() as f64;
     let per_edge = if compact.uniform() { banks } else { banks * banks };
     compact.parents.len() as f64 * per_edge + compact.len() as f64 * banks

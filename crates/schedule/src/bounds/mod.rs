@@ -16,7 +16,7 @@ pub(crate) mod levels;
 pub(crate) mod load;
 mod pools;
 
-use crate::compact::Compact;
+use crate::flat_problem::FlatProblem;
 use interval::Window;
 use levels::{Levels, View};
 use load::Load;
@@ -31,7 +31,7 @@ const MODERATE: usize = 4000;
 pub fn lower_bound(problem: &Problem<'_>) -> f64 {
     let simple = critical_path(problem).max(area(problem)).max(class_load(problem));
     let simple = simple.max(pools::area(problem));
-    let Ok(compact) = Compact::relaxed(problem) else { return simple };
+    let Ok(compact) = FlatProblem::relaxed(problem) else { return simple };
     if compact.len() == 0 || levels::effort(&compact) > EFFORT {
         return simple;
     }
@@ -40,7 +40,7 @@ pub fn lower_bound(problem: &Problem<'_>) -> f64 {
 
 /// Whether a run can be shorter than every plan: a proof about plans is none about runs then.
 pub fn runs_beat_plans(problem: &Problem<'_>) -> bool {
-    Compact::is_relaxed(problem)
+    FlatProblem::is_relaxed(problem)
 }
 
 /// Longest path with every task on its fastest processor and free transfers. What is done or
@@ -150,7 +150,7 @@ pub(crate) struct Bounder<'c> {
 
 impl<'c> Bounder<'c> {
     /// Prepares the bounds of a problem with unfinished tasks.
-    pub(crate) fn new(problem: &Problem<'_>, compact: &'c Compact) -> Bounder<'c> {
+    pub(crate) fn new(problem: &Problem<'_>, compact: &'c FlatProblem) -> Bounder<'c> {
         let banks = compact.banks();
         let mut seconds = Vec::with_capacity(compact.len() * banks);
         let mut area = Vec::with_capacity(compact.len() * banks);

@@ -2,7 +2,7 @@
 //! capacity over time, and tasks that each take more than half of a pool run one after another.
 
 use super::interval::Window;
-use crate::compact::Compact;
+use crate::flat_problem::FlatProblem;
 use slackline_model::problem::{PoolId, Pools, Scope};
 use slackline_model::{HostId, Problem, TaskId};
 use std::collections::BTreeMap;
@@ -79,10 +79,7 @@ fn least(problem: &Problem<'_>, tasks: &[TaskId], families: &[Family]) -> Vec<Le
         for &(host, class) in &hosts {
             let cores = problem.procs_of(host).len() as u32;
             // Over several hosts the parts held together are no less than on one.
-            let most = match workflow.spreads(task) {
-                true => problem.class_sizes()[class],
-                false => cores,
-            };
+            let most = if workflow.spreads(task) { problem.class_sizes()[class] } else { cores };
             for width in narrowest..=widest.min(most).max(narrowest) {
                 let seconds = problem.exec_wide(task, class, width);
                 if !seconds.is_finite() {
@@ -153,7 +150,7 @@ pub(super) fn area(problem: &Problem<'_>) -> f64 {
 
 /// Sets of tasks that share something, as interval bounds see them: what each needs at least (0: it is
 /// none of them), and from when what they share is there.
-pub(super) fn groups(problem: &Problem<'_>, compact: &Compact) -> Vec<(Vec<f64>, Vec<f64>)> {
+pub(super) fn groups(problem: &Problem<'_>, compact: &FlatProblem) -> Vec<(Vec<f64>, Vec<f64>)> {
     if is_too_much(problem) {
         return Vec::new();
     }

@@ -26,7 +26,7 @@ mod shared;
 use crate::best;
 use crate::bounds::{Bounder, granule, lower_bound};
 use crate::budget::Budget;
-use crate::compact::Compact;
+use crate::flat_problem::FlatProblem;
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use search::Search;
 use slackline_model::{Problem, Schedule, approx};
@@ -79,7 +79,7 @@ fn solve_shared(
     bound: f64,
     schedule: Schedule,
 ) -> Solved {
-    let compact = Compact::new(problem).ok().filter(|c| shared::is_faithful(problem, c));
+    let compact = FlatProblem::new(problem).ok().filter(|c| shared::is_faithful(problem, c));
     let Some(compact) = compact else { return Solved { schedule, bound, nodes: 0 } };
     let bounder = Bounder::new(problem, &compact);
     let nodes = request.iterations.unwrap_or(DEFAULT_NODES);
@@ -114,7 +114,7 @@ pub fn solve(problem: &Problem<'_>, request: &Request) -> Result<Solved, PlanErr
         return Ok(solve_shared(problem, request, budget, bound, schedule));
     }
     // Tasks over several hosts, and inputs that leave in turn, cannot be expressed with banks.
-    let Some(compact) = Compact::new(problem).ok().filter(|c| c.faithful) else {
+    let Some(compact) = FlatProblem::new(problem).ok().filter(|c| c.faithful) else {
         return Ok(Solved { schedule, bound, nodes: 0 });
     };
     let bounder = Bounder::new(problem, &compact);

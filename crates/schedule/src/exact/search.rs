@@ -4,7 +4,7 @@ use super::memo::Memo;
 use crate::bounds::Bounder;
 use crate::bounds::levels::{Levels, Scratch, View};
 use crate::budget::Budget;
-use crate::compact::Compact;
+use crate::flat_problem::FlatProblem;
 
 /// Nodes between two checks of the clock.
 const SLICE: u64 = 1024;
@@ -31,7 +31,7 @@ struct Undo {
 }
 
 pub(super) struct Search<'c> {
-    compact: &'c Compact,
+    compact: &'c FlatProblem,
     bounder: &'c Bounder<'c>,
     budget: Budget,
     nodes: u64,
@@ -69,7 +69,7 @@ pub(super) struct Search<'c> {
 
 impl<'c> Search<'c> {
     pub(super) fn new(
-        compact: &'c Compact,
+        compact: &'c FlatProblem,
         bounder: &'c Bounder<'c>,
         makespan: f64,
         budget: Budget,

@@ -13,7 +13,7 @@ use super::memo::Memo;
 use crate::bounds::Bounder;
 use crate::bounds::levels::Levels;
 use crate::budget::Budget;
-use crate::compact::Compact;
+use crate::flat_problem::FlatProblem;
 use slackline_model::{Placement, Problem, ProcId, Schedule, approx};
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ struct Child {
 
 pub(super) struct Search<'c, 'p> {
     problem: &'c Problem<'p>,
-    compact: &'c Compact,
+    compact: &'c FlatProblem,
     bounder: &'c Bounder<'c>,
     budget: Budget,
     nodes: u64,
@@ -62,7 +62,7 @@ pub(super) struct Search<'c, 'p> {
 }
 
 /// Whether the arrays represent a problem completely for this search.
-pub(super) fn is_faithful(problem: &Problem<'_>, compact: &Compact) -> bool {
+pub(super) fn is_faithful(problem: &Problem<'_>, compact: &FlatProblem) -> bool {
     let workflow = problem.workflow();
     let rigid = |t: &slackline_model::TaskId| {
         let (least, most) = workflow.width(*t);
@@ -77,7 +77,7 @@ pub(super) fn is_faithful(problem: &Problem<'_>, compact: &Compact) -> bool {
 impl<'c, 'p> Search<'c, 'p> {
     pub(super) fn new(
         problem: &'c Problem<'p>,
-        compact: &'c Compact,
+        compact: &'c FlatProblem,
         bounder: &'c Bounder<'c>,
         makespan: f64,
         (budget, most_nodes): (Budget, u64),

@@ -11,7 +11,7 @@
 //! plans can be compared; its benefit shows when they are run. Where a task is wider than every host, or an
 //! input is only on a host that is gone, HEFT plans.
 
-use crate::links::Turns;
+use crate::contention::Turns;
 use crate::list::{ReadyList, heft, ranks};
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use crate::retime;
@@ -110,7 +110,7 @@ struct Input {
 
 /// Host and dates at which a task could run.
 #[derive(Clone, Copy)]
-struct Offer {
+struct HostOffer {
     host: HostId,
     start: f64,
     finish: f64,
@@ -234,7 +234,7 @@ impl<'a, 'p> Pass<'a, 'p> {
 
     /// Returns the host other than the present one on which the task ends first, if by the limit; of equals the
     /// lowest host.
-    fn best_other(&mut self, own: Option<HostId>, limit: f64) -> Option<Offer> {
+    fn best_other(&mut self, own: Option<HostId>, limit: f64) -> Option<HostOffer> {
         let platform = self.problem.platform();
         let hosts = || platform.host_ids().filter(|&host| Some(host) != own);
         let ends = |pass: &Self, host: HostId| {
@@ -253,7 +253,7 @@ impl<'a, 'p> Pass<'a, 'p> {
                 continue;
             }
             let Some(offer) = self.offer(host, bar) else { continue };
-            let comes_first = |b: Offer| host < b.host && !approx::lt(b.finish, offer.finish);
+            let comes_first = |b: HostOffer| host < b.host && !approx::lt(b.finish, offer.finish);
             if approx::lt(offer.finish, bar) || best.is_none_or(comes_first) {
                 best = Some(offer);
             }
@@ -326,15 +326,13 @@ impl<'a, 'p> Pass<'a, 'p> {
     }
 
     /// When the task to be placed would end on a host, unless that is clearly after the limit.
-    fn offer(&mut self, host: HostId, limit: f64) -> Option<Offer> {
+    fn offer(&mut self, host: HostId, limit: f64) -> Option<HostOffer> {
         let limit = limit + 2.0 * approx::tolerance(limit, limit);
         let Room { start, seconds, runs } = self.rooms[host.index()];
-        let start = match runs {
-            true => start,
-            false => start.max(self.arrival(host, false, limit - seconds)),
-        };
+        let start =
+            if runs { start } else { start.max(self.arrival(host, false, limit - seconds)) };
         let finish = start + seconds;
-        finish.is_finite().then_some(Offer { host, start, finish })
+        finish.is_finite().then_some(HostOffer { host, start, finish })
     }
 
     fn free_of(&self, host: HostId) -> impl Iterator<Item = f64> + '_ {
@@ -495,7 +493,7 @@ mod tests {
             let mut pass = Pass::new(&problem, &mut routes, weights, &seats);
             for task in workflow.tasks() {
                 let own = pass.consider(task);
-                let offers: Vec<Offer> =
+                let offers: Vec<HostOffer> =
                     platform.host_ids().filter_map(|h| pass.offer(h, f64::INFINITY)).collect();
                 let ends = |host| offers.iter().find(|o| o.host == host).map(|o| o.finish);
                 let least = offers.iter().map(|o| o.finish).fold(f64::INFINITY, f64::min);

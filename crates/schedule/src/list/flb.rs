@@ -71,7 +71,7 @@ impl PartialOrd for Key {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum TaskStatus {
     Enabled { by: ProcId, arrival: f64 },
     Other,
     Placed,
@@ -82,7 +82,7 @@ struct Lists<'a, 'p> {
     idle: IdleQueue,
     stamps: Stamps,
     rank: &'a [f64],
-    kind: Vec<Kind>,
+    kind: Vec<TaskStatus>,
     /// Enabled tasks by finish on their processor, with the stamp of its host.
     enabled: BinaryHeap<Reverse<(Key, u32)>>,
     /// Enabled tasks of each processor by the arrival of their last message.
@@ -98,7 +98,7 @@ impl<'a, 'p> Lists<'a, 'p> {
             idle: IdleQueue::new(&partial),
             stamps: Stamps::new(problem),
             rank,
-            kind: vec![Kind::Other; problem.tasks()],
+            kind: vec![TaskStatus::Other; problem.tasks()],
             enabled: BinaryHeap::new(),
             enabled_by: vec![BinaryHeap::new(); problem.procs()],
             others: BinaryHeap::new(),
@@ -118,7 +118,7 @@ impl<'a, 'p> Lists<'a, 'p> {
             && arrival >= self.partial.timeline(message.from).tail()
             && self.partial.slot_on(task, message.from).possible()
         {
-            self.kind[task.index()] = Kind::Enabled { by: message.from, arrival };
+            self.kind[task.index()] = TaskStatus::Enabled { by: message.from, arrival };
             let by_arrival = self.key(task, arrival);
             self.enabled_by[message.from.index()].push(Reverse(by_arrival));
             return self.offer(task, message.from);
@@ -137,7 +137,7 @@ impl<'a, 'p> Lists<'a, 'p> {
     fn first_enabled(&mut self) -> Option<(TaskId, Slot)> {
         loop {
             let &Reverse((Key { task, .. }, stamp)) = self.enabled.peek()?;
-            let Kind::Enabled { by, .. } = self.kind[task.index()] else {
+            let TaskStatus::Enabled { by, .. } = self.kind[task.index()] else {
                 self.enabled.pop();
                 continue;
             };
@@ -152,7 +152,7 @@ impl<'a, 'p> Lists<'a, 'p> {
     /// The first of the other tasks.
     fn first_other(&mut self) -> Option<TaskId> {
         while let Some(&Reverse(key)) = self.others.peek() {
-            if self.kind[key.task.index()] == Kind::Other {
+            if self.kind[key.task.index()] == TaskStatus::Other {
                 return Some(key.task);
             }
             self.others.pop();
@@ -177,7 +177,7 @@ impl<'a, 'p> Lists<'a, 'p> {
 
     fn place(&mut self, task: TaskId, slot: Slot) {
         self.partial.place(task, slot);
-        self.kind[task.index()] = Kind::Placed;
+        self.kind[task.index()] = TaskStatus::Placed;
         self.stamps.renew(&self.partial, task, self.partial.problem().host_of(slot.proc));
         let procs = self.partial.placement(task).map_or(Vec::new(), |p| p.procs().to_vec());
         for proc in procs {
@@ -190,12 +190,12 @@ impl<'a, 'p> Lists<'a, 'p> {
         let tail = self.partial.timeline(proc).tail();
         while let Some(&Reverse(Key { task, .. })) = self.enabled_by[proc.index()].peek() {
             match self.kind[task.index()] {
-                Kind::Enabled { arrival, .. } if arrival >= tail => break,
-                Kind::Enabled { arrival, .. } => {
-                    self.kind[task.index()] = Kind::Other;
+                TaskStatus::Enabled { arrival, .. } if arrival >= tail => break,
+                TaskStatus::Enabled { arrival, .. } => {
+                    self.kind[task.index()] = TaskStatus::Other;
                     self.others.push(Reverse(self.key(task, arrival)));
                 }
-                Kind::Other | Kind::Placed => {}
+                TaskStatus::Other | TaskStatus::Placed => {}
             }
             self.enabled_by[proc.index()].pop();
         }

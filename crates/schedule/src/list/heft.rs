@@ -69,13 +69,11 @@ pub fn by_rank(problem: &Problem<'_>, rank: &[f64]) -> Result<Schedule, PlanErro
     let mut partial = Partial::new(problem);
     let priced = problem.platform().is_priced();
     while let Some(task) = ready.pop() {
-        let slot = match priced {
-            false => partial.earliest_finish(task)?,
-            true => {
-                let cost =
-                    |slot: &Slot| problem.exec_on(task, slot.proc) * problem.price(slot.proc);
-                partial.best_slot(task, |slot| (slot.finish, cost(slot)))?
-            }
+        let slot = if priced {
+            let cost = |slot: &Slot| problem.exec_on(task, slot.proc) * problem.price(slot.proc);
+            partial.best_slot(task, |slot| (slot.finish, cost(slot)))?
+        } else {
+            partial.earliest_finish(task)?
         };
         partial.place(task, slot);
     }

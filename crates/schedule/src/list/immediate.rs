@@ -51,11 +51,12 @@ pub const OLB: Algorithm = Algorithm {
             idle.clear();
             idle.extend(problem.proc_ids().map(|p| partial.timeline(p).tail()));
             let wide = problem.workflow().width(task).0 > 1;
-            let idle_at = |proc: ProcId| match wide {
-                false => idle[proc.index()],
-                true => {
+            let idle_at = |proc: ProcId| {
+                if wide {
                     let procs = problem.procs_of(problem.host_of(proc));
                     procs.map(|p| idle[p as usize]).fold(f64::INFINITY, f64::min)
+                } else {
+                    idle[proc.index()]
                 }
             };
             let (mut first, mut least) = (None, f64::INFINITY);

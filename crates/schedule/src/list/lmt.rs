@@ -29,9 +29,8 @@ pub const LMT: Algorithm = Algorithm {
     complexity: "O(e p)",
     parameters: &[MERGE],
     needs: &[],
-    plan: |problem, request| match LMT.values(request)?.switch(MERGE.name) {
-        true => merging(problem),
-        false => simple(problem),
+    plan: |problem, request| {
+        if LMT.values(request)?.switch(MERGE.name) { merging(problem) } else { simple(problem) }
     },
 };
 

@@ -51,33 +51,33 @@ impl Stamps {
     }
 }
 
-struct Offer {
+struct SlotOffer {
     key: (f64, f64),
     task: TaskId,
     slot: Slot,
     stamp: u32,
 }
 
-impl Ord for Offer {
+impl Ord for SlotOffer {
     fn cmp(&self, other: &Self) -> Ordering {
         let first = self.key.0.total_cmp(&other.key.0);
         first.then(self.key.1.total_cmp(&other.key.1)).then(self.task.cmp(&other.task))
     }
 }
 
-impl PartialOrd for Offer {
+impl PartialOrd for SlotOffer {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Offer {
+impl PartialEq for SlotOffer {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Offer {}
+impl Eq for SlotOffer {}
 
 /// Selection of the next ready task and its slot, for methods whose keys never improve with time.
 pub(super) struct FirstOffer<Best, Key> {
@@ -125,10 +125,10 @@ where
         partial: &mut Partial<'_, '_>,
         stamps: &Stamps,
         task: TaskId,
-    ) -> Result<Offer, PlanError> {
+    ) -> Result<SlotOffer, PlanError> {
         let slot = partial.best_slot(task, &self.best)?;
         let stamp = stamps.of(partial, task, partial.problem().host_of(slot.proc));
         let (first, second) = (self.key)(task, &slot);
-        Ok(Offer { key: (sort_key(first), sort_key(second)), task, slot, stamp })
+        Ok(SlotOffer { key: (sort_key(first), sort_key(second)), task, slot, stamp })
     }
 }

@@ -456,10 +456,7 @@ impl<'a, 'p> Partial<'a, 'p> {
             return slot;
         }
         let ready = staging.send(task, host);
-        match approx::lt(slot.start, ready) {
-            true => self.slot_after(task, slot.proc, ready),
-            false => slot,
-        }
+        if approx::lt(slot.start, ready) { self.slot_after(task, slot.proc, ready) } else { slot }
     }
 
     /// The finished schedule.

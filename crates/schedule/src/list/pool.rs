@@ -19,7 +19,7 @@ pub(super) struct TwoBest {
 pub(super) struct Pool<'a, 'p> {
     partial: Partial<'a, 'p>,
     key: fn(&TwoBest) -> f64,
-    queue: BinaryHeap<Entry>,
+    queue: BinaryHeap<PoolEntry>,
     /// By host: whose watchers its own are.
     watched_at: Vec<u32>,
     /// Per host, or cluster where tasks span hosts: the entries to renew when it is used.
@@ -31,32 +31,32 @@ pub(super) struct Pool<'a, 'p> {
     waiting: usize,
 }
 
-struct Entry {
+struct PoolEntry {
     key: f64,
     task: Reverse<TaskId>,
     slot: Slot,
     version: u32,
 }
 
-impl Ord for Entry {
+impl Ord for PoolEntry {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key.total_cmp(&other.key).then(self.task.cmp(&other.task))
     }
 }
 
-impl PartialOrd for Entry {
+impl PartialOrd for PoolEntry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Entry {
+impl PartialEq for PoolEntry {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Entry {}
+impl Eq for PoolEntry {}
 
 impl<'a, 'p> Pool<'a, 'p> {
     pub(super) fn new(problem: &'a Problem<'p>, key: fn(&TwoBest) -> f64) -> Self {
@@ -117,7 +117,7 @@ impl<'a, 'p> Pool<'a, 'p> {
             }
         }
         let key = sort_key((self.key)(&times));
-        self.queue.push(Entry { key, task: Reverse(task), slot: times.least, version });
+        self.queue.push(PoolEntry { key, task: Reverse(task), slot: times.least, version });
         Ok(())
     }
 

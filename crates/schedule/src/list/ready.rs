@@ -20,10 +20,13 @@ impl<'a> Readiness<'a> {
         let waiting = |t| state.fixed(t).is_none();
         let missing: Vec<u32> = workflow
             .tasks()
-            .map(|t| match waiting(t) {
-                true => workflow.predecessors(t).filter(|&(p, _)| waiting(p)).count() as u32,
-                // Never let in, even when a parent has to be done again.
-                false => u32::MAX,
+            .map(|t| {
+                if waiting(t) {
+                    workflow.predecessors(t).filter(|&(p, _)| waiting(p)).count() as u32
+                } else {
+                    // Never let in, even when a parent has to be done again.
+                    u32::MAX
+                }
             })
             .collect();
         let first = workflow.tasks().filter(|&t| missing[t.index()] == 0).collect();
@@ -47,24 +50,24 @@ impl<'a> Readiness<'a> {
 pub struct ReadyList<'a> {
     readiness: Readiness<'a>,
     priority: &'a [f64],
-    heap: BinaryHeap<Entry>,
+    heap: BinaryHeap<ReadyTask>,
 }
 
 #[derive(PartialEq)]
-struct Entry {
+struct ReadyTask {
     key: f64,
     task: TaskId,
 }
 
-impl Eq for Entry {}
+impl Eq for ReadyTask {}
 
-impl Ord for Entry {
+impl Ord for ReadyTask {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key.total_cmp(&other.key).then_with(|| other.task.cmp(&self.task))
     }
 }
 
-impl PartialOrd for Entry {
+impl PartialOrd for ReadyTask {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -74,7 +77,7 @@ impl<'a> ReadyList<'a> {
     /// The unfinished tasks of a problem; tasks that are done or running count as handed out.
     pub fn new(problem: &Problem<'a>, priority: &'a [f64]) -> Self {
         let (readiness, first) = Readiness::new(problem);
-        let entry = |task: TaskId| Entry { key: sort_key(priority[task.index()]), task };
+        let entry = |task: TaskId| ReadyTask { key: sort_key(priority[task.index()]), task };
         let heap = first.into_iter().map(entry).collect();
         ReadyList { readiness, priority, heap }
     }
@@ -84,7 +87,7 @@ impl<'a> ReadyList<'a> {
         let task = self.heap.pop()?.task;
         self.readiness.placed(task, |child| {
             let key = sort_key(self.priority[child.index()]);
-            self.heap.push(Entry { key, task: child });
+            self.heap.push(ReadyTask { key, task: child });
         });
         Some(task)
     }

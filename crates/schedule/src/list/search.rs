@@ -201,9 +201,12 @@ impl Partial<'_, '_> {
             let line = &self.timelines[proc.index()];
             if best.hopes(proc, line.not_before(ready, seconds), seconds) {
                 let worth = |start| best.hopes(proc, start, seconds);
-                let at = |from| match worth(from) {
-                    true => fit.earliest(line, proc, (from, seconds), worth),
-                    false => f64::INFINITY,
+                let at = |from| {
+                    if worth(from) {
+                        fit.earliest(line, proc, (from, seconds), worth)
+                    } else {
+                        f64::INFINITY
+                    }
                 };
                 let start = beside(pools, takes, (ready, seconds), at);
                 best.take(proc, start, seconds);
@@ -265,9 +268,10 @@ impl Idle {
     /// No processor can start a task before that is `ready` then and takes `seconds`.
     #[inline]
     fn not_before(&self, ready: f64, seconds: f64) -> f64 {
-        match self.room.may_hold(ready, seconds) {
-            true => later(ready, self.room.from),
-            false => later(ready, self.tail),
+        if self.room.may_hold(ready, seconds) {
+            later(ready, self.room.from)
+        } else {
+            later(ready, self.tail)
         }
     }
 }

@@ -122,9 +122,10 @@ impl Timeline {
     /// A date before which a task cannot start that is `ready` then and takes `seconds`.
     #[inline]
     pub(super) fn not_before(&self, ready: f64, seconds: f64) -> f64 {
-        match self.room.may_hold(ready, seconds) {
-            true => later(ready, self.room.from),
-            false => later(ready, self.tail),
+        if self.room.may_hold(ready, seconds) {
+            later(ready, self.room.from)
+        } else {
+            later(ready, self.tail)
         }
     }
 
@@ -254,9 +255,10 @@ impl Timeline {
         for digest in self.digests.first().into_iter().chain(self.digests.last()) {
             ends = ends.and(Room::of(digest));
         }
-        let longest = match Room::of(&before).longest < self.room.longest {
-            true => self.room.longest,
-            false => self.digests.iter().map(Room::of).fold(Room::NONE, Room::and).longest,
+        let longest = if Room::of(&before).longest < self.room.longest {
+            self.room.longest
+        } else {
+            self.digests.iter().map(Room::of).fold(Room::NONE, Room::and).longest
         };
         self.room = Room { longest, ..ends };
     }

@@ -7,9 +7,9 @@
 //! update 0.1 with `1 / makespan` along the best plan so far. 20 ants; 100 iterations (colonies),
 //! fewer after 20 without improvement. O(e p) per ant. Ties: lower processor.
 
-use super::Ground;
+use super::MetaContext;
 use crate::best::walk::Draft;
-use crate::compact::{Compact, take_cores};
+use crate::flat_problem::{FlatProblem, take_cores};
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
 use slackline_model::rng::Stream;
@@ -36,7 +36,7 @@ const LOCAL: f64 = 0.1;
 const GLOBAL: f64 = 0.1;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(ACO.name, problem, request)? {
+    let ground = match MetaContext::new(ACO.name, problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };
@@ -76,7 +76,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
 
 /// Builds one plan after the other.
 struct Ant<'c> {
-    compact: &'c Compact,
+    compact: &'c FlatProblem,
     rank: &'c [f64],
     missing: Vec<u32>,
     ready: Vec<u32>,
@@ -87,7 +87,7 @@ struct Ant<'c> {
 }
 
 impl<'c> Ant<'c> {
-    fn new(compact: &'c Compact, rank: &'c [f64]) -> Ant<'c> {
+    fn new(compact: &'c FlatProblem, rank: &'c [f64]) -> Ant<'c> {
         Ant {
             compact,
             rank,

@@ -6,7 +6,7 @@
 //! probability 0.4; mutation 0.1 of list and map each; the best survives. 1,000 iterations
 //! (generations), fewer after 150 without improvement. O(v + e) per chromosome. Ties: the earlier one.
 
-use super::Ground;
+use super::MetaContext;
 use crate::best::walk::Draft;
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
@@ -33,7 +33,7 @@ const CROSSOVER: f64 = 0.4;
 const MUTATION: f64 = 0.1;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(GA.name, problem, request)? {
+    let ground = match MetaContext::new(GA.name, problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

@@ -3,7 +3,7 @@
 
 use crate::best::walk::{Draft, NONE, Walk};
 use crate::budget::Budget;
-use crate::compact::{Compact, check_widths};
+use crate::flat_problem::{FlatProblem, check_widths};
 use crate::list::ranks;
 use crate::registry::{PlanError, Request, find};
 use rand::RngExt;
@@ -14,8 +14,8 @@ use slackline_model::{Payload, Problem, Schedule};
 const EFFORT: f64 = 1e8;
 
 /// The problem on flat arrays, a first plan, random numbers and limits.
-pub(crate) struct Ground<'s> {
-    pub(crate) compact: Compact,
+pub(crate) struct MetaContext<'s> {
+    pub(crate) compact: FlatProblem,
     /// Upward rank of the tasks.
     pub(crate) rank: Vec<f64>,
     /// HEFT's plan.
@@ -26,18 +26,18 @@ pub(crate) struct Ground<'s> {
     pub(crate) budget: Budget,
 }
 
-impl<'s> Ground<'s> {
+impl<'s> MetaContext<'s> {
     /// Prepares a run of a method; none when nothing is left to plan.
     pub(crate) fn new(
         algorithm: &'static str,
         problem: &Problem<'_>,
         request: &'s Request,
-    ) -> Result<Result<Ground<'s>, Schedule>, PlanError> {
+    ) -> Result<Result<MetaContext<'s>, Schedule>, PlanError> {
         check_widths(problem, algorithm)?;
         let budget = Budget::start(request);
         let unsupported = PlanError::Unsupported { algorithm: "heft", why: "no planner".into() };
         let heft = find("heft").ok_or(unsupported)?.plan(problem, &request.without_parameters())?;
-        let compact = Compact::new(problem)?;
+        let compact = FlatProblem::new(problem)?;
         if compact.len() == 0 {
             return Ok(Err(heft));
         }
@@ -46,7 +46,7 @@ impl<'s> Ground<'s> {
         let Some((order, choice)) = compact.read(&heft) else { return Ok(Err(heft)) };
         let zeros = vec![0.0; compact.len() * compact.banks()];
         let first = Draft { order, choice };
-        Ok(Ok(Ground { compact, rank, first, heft, zeros, request, budget }))
+        Ok(Ok(MetaContext { compact, rank, first, heft, zeros, request, budget }))
     }
 
     /// The random numbers of a method.

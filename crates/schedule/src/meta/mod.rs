@@ -8,4 +8,4 @@ mod ground;
 pub mod sa;
 pub mod tabu;
 
-pub(crate) use ground::Ground;
+pub(crate) use ground::MetaContext;

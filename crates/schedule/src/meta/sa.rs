@@ -8,7 +8,7 @@
 //! ends a ten-thousandth of the first temperature, or at the limit on iterations (moves).
 //! O(v + e) per move. Ties: the plan found first.
 
-use super::Ground;
+use super::MetaContext;
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
 use slackline_model::{Problem, Schedule};
@@ -31,7 +31,7 @@ const COOLING: f64 = 0.9;
 const LAST_TEMPERATURE: f64 = 1e-4;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(SA.name, problem, request)? {
+    let ground = match MetaContext::new(SA.name, problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

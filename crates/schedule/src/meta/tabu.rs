@@ -8,7 +8,7 @@
 //! improvement the search goes back to its best plan with a few random values (diversification).
 //! O(v + e) per move looked at. Ties: lower task, lower processor.
 
-use super::Ground;
+use super::MetaContext;
 use crate::best::walk::Draft;
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
@@ -32,7 +32,7 @@ const NEIGHBOURS: usize = 200;
 const PATIENCE: u64 = 100;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(TABU.name, problem, request)? {
+    let ground = match MetaContext::new(TABU.name, problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

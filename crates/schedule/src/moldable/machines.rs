@@ -105,9 +105,10 @@ impl<'a, 'p> Machines<'a, 'p> {
         let workflow = self.problem.workflow();
         let cluster = &self.clusters[cluster];
         let (least, most) = workflow.width(task);
-        let room = match workflow.spreads(task) {
-            true => cluster.procs.len() as u32,
-            false => cluster.hosts.iter().map(|host| host.1).max().unwrap_or(0),
+        let room = if workflow.spreads(task) {
+            cluster.procs.len() as u32
+        } else {
+            cluster.hosts.iter().map(|host| host.1).max().unwrap_or(0)
         };
         // A limit below what the task needs at least is none for it.
         let most = most.min(room).min(self.limit.max(least));

@@ -6,7 +6,7 @@
 //! the soonest free first. Ties: lower processor.
 
 use super::machines::Machines;
-use crate::compact::availability;
+use crate::flat_problem::availability;
 use crate::list::ReadyList;
 use crate::registry::PlanError;
 use slackline_model::approx::{self, sort_key};

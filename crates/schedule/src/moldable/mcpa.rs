@@ -66,10 +66,8 @@ fn mcpa(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     let processors = machines.size();
     let only_critical = values.word("level") == "critical";
     let mut growing = on_first(&machines);
-    let mut levels = match only_critical {
-        true => Levels::empty(problem),
-        false => Levels::new(problem, &growing),
-    };
+    let mut levels =
+        if only_critical { Levels::empty(problem) } else { Levels::new(problem, &growing) };
     let mut seen = vec![false; problem.tasks()];
     while growing.critical_path() > growing.work() / processors as f64 {
         if only_critical {

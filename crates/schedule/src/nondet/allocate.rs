@@ -99,9 +99,10 @@ impl<'a> Widths<'a> {
     }
 
     fn over(&self, at: usize, width: u32) -> f64 {
-        let seconds = match width == self.widths[at] {
-            true => self.seconds[at],
-            false => self.kinds.seconds(self.kind, self.part.tasks[at], width),
+        let seconds = if width == self.widths[at] {
+            self.seconds[at]
+        } else {
+            self.kinds.seconds(self.kind, self.part.tasks[at], width)
         };
         f64::from(width) * self.kinds.all()[self.kind].billing.billed_seconds(seconds)
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Machines that are the same: a class of the platform.
 #[derive(Clone, Debug)]
-pub struct Kind {
+pub struct MachineKind {
     /// Name of the class.
     pub name: Arc<str>,
     /// The machines.
@@ -26,7 +26,7 @@ pub struct Kind {
     class: usize,
 }
 
-impl Kind {
+impl MachineKind {
     /// Number of machines.
     pub fn count(&self) -> u32 {
         self.hosts.len() as u32
@@ -37,7 +37,7 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub struct Kinds<'p> {
     problem: &'p Problem<'p>,
-    kinds: Vec<Kind>,
+    kinds: Vec<MachineKind>,
 }
 
 impl<'p> Kinds<'p> {
@@ -48,7 +48,7 @@ impl<'p> Kinds<'p> {
         let any = platform.has_leasable();
         let leased = platform.classes().iter().filter(|class| class.leasable || !any);
         let first = |host: HostId| ProcId(problem.procs_of(host).start);
-        let kind = |class: &slackline_model::platform::Class| Kind {
+        let kind = |class: &slackline_model::platform::Class| MachineKind {
             name: class.name.clone(),
             hosts: class.hosts.clone(),
             price: class.price,
@@ -60,7 +60,7 @@ impl<'p> Kinds<'p> {
     }
 
     /// The kinds, in the order of the platform.
-    pub fn all(&self) -> &[Kind] {
+    pub fn all(&self) -> &[MachineKind] {
         &self.kinds
     }
 
@@ -78,10 +78,11 @@ impl<'p> Kinds<'p> {
             return None;
         }
         let fewest = least.div_ceil(kind.cores);
-        let most = match workflow.spreads(task) {
-            true => (most / kind.cores).max(fewest).min(kind.count()),
+        let most = if workflow.spreads(task) {
+            (most / kind.cores).max(fewest).min(kind.count())
+        } else {
             // Its processors are those of one machine.
-            false => 1,
+            1
         };
         (fewest <= most).then_some((fewest, most))
     }
@@ -205,7 +206,7 @@ struct Extra {
 impl Fleet {
     /// A fleet without leases.
     pub fn fresh(kinds: &Kinds<'_>) -> Fleet {
-        let machines = |kind: &Kind| vec![Machine::default(); kind.hosts.len()];
+        let machines = |kind: &MachineKind| vec![Machine::default(); kind.hosts.len()];
         Fleet { machines: kinds.all().iter().map(machines).collect() }
     }
 
@@ -285,14 +286,15 @@ impl Fleet {
     /// When a machine can begin something that is ready then.
     fn early(&self, kind: usize, index: u32, billing: &Billing, now: f64, ready: f64) -> f64 {
         let to = self.machines[kind][index as usize].to();
-        match self.is_alive(kind, index, billing, now) {
-            true => ready.max(to),
-            false => ready.max(to).max(now + billing.setup),
+        if self.is_alive(kind, index, billing, now) {
+            ready.max(to)
+        } else {
+            ready.max(to).max(now + billing.setup)
         }
     }
 
     /// The machines that may be used, at most so many.
-    fn pool(&self, machine: &Kind, kind: usize, most: u32, now: f64) -> Vec<u32> {
+    fn pool(&self, machine: &MachineKind, kind: usize, most: u32, now: f64) -> Vec<u32> {
         let mut left: Vec<u32> = (0..machine.count()).collect();
         if most >= machine.count() {
             return left;
@@ -319,7 +321,14 @@ impl Fleet {
     }
 
     /// The cheaper of going on with a lease and beginning a new one.
-    fn extra(&self, machine: &Kind, at: (usize, u32), now: f64, start: f64, seconds: f64) -> Extra {
+    fn extra(
+        &self,
+        machine: &MachineKind,
+        at: (usize, u32),
+        now: f64,
+        start: f64,
+        seconds: f64,
+    ) -> Extra {
         let billing = &machine.billing;
         let anew = machine.price * billing.billed_seconds(seconds);
         let one = &self.machines[at.0][at.1 as usize];
@@ -331,16 +340,17 @@ impl Fleet {
             - billing.billed_seconds(lease.to - lease.from);
         let on = machine.price * longer;
         let can_begin = approx::le(now.max(lease.to) + billing.setup, start);
-        match can_begin && approx::lt(anew, on) {
-            true => Extra { cost: anew, anew: true },
-            false => Extra { cost: on, anew: false },
+        if can_begin && approx::lt(anew, on) {
+            Extra { cost: anew, anew: true }
+        } else {
+            Extra { cost: on, anew: false }
         }
     }
 
     #[allow(clippy::too_many_arguments)] // a task, a place and three dates
     fn put(
         &mut self,
-        machine: &Kind,
+        machine: &MachineKind,
         kind: usize,
         pool: &[u32],
         width: u32,
@@ -380,10 +390,8 @@ impl Fleet {
                 (true, _) => Ordering::Equal,
                 (false, order) => order,
             };
-            let dates = match at_once(a) {
-                true => approx::cmp(b.to, a.to),
-                false => approx::cmp(a.early, b.early),
-            };
+            let dates =
+                if at_once(a) { approx::cmp(b.to, a.to) } else { approx::cmp(a.early, b.early) };
             money
                 .then(at_once(b).cmp(&at_once(a)))
                 .then(dates)

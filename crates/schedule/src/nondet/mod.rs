@@ -16,7 +16,7 @@ mod plans;
 mod runs;
 
 pub use allocate::Candidate;
-pub use fleet::{Fleet, Kind, Kinds, Lease};
+pub use fleet::{Fleet, Kinds, Lease, MachineKind};
 pub use plans::{PartPlan, Plan, Shared, plan, shares};
 pub use runs::{Course, PlacedInstance, Release, Run, run};
 

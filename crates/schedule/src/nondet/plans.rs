@@ -90,9 +90,8 @@ pub fn shares(planned: &[f64], work: &[f64], floor: &[f64], budget: f64, share: 
         planned.iter().zip(of).map(|(n, w)| if *w > 0.0 { n * w } else { 0.0 }).sum::<f64>()
     };
     let (all_work, all_floors) = (sum(work), sum(floor));
-    let by_work = |money: f64, work: f64| match all_work > 0.0 && work > 0.0 {
-        true => money * work / all_work,
-        false => 0.0,
+    let by_work = |money: f64, work: f64| {
+        if all_work > 0.0 && work > 0.0 { money * work / all_work } else { 0.0 }
     };
     let money = |work: &f64, floor: &f64| match share {
         Share::Work => by_work(budget, *work),

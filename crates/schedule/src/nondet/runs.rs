@@ -204,9 +204,10 @@ impl Running<'_> {
             waits.push(within);
             ready.push(latest);
         }
-        let (kind, machines, widths, money) = match self.options.adaptive {
-            false => self.planned(part, &tasks),
-            true => self.planned_anew(part, now, &tasks, &waits, &ready),
+        let (kind, machines, widths, money) = if self.options.adaptive {
+            self.planned_anew(part, now, &tasks, &waits, &ready)
+        } else {
+            self.planned(part, &tasks)
         };
         let batch = Batch { tasks: &tasks, waits: &waits, ready: &ready, widths: &widths };
         let spots = self.fleet.place(self.kinds, kind, machines, now, &batch);

@@ -132,10 +132,7 @@ impl Profile {
         self.digests[chunk] = Digest::of(&self.chunks[chunk]);
         self.digests.insert(chunk + 1, Digest::of(&rest));
         self.chunks.insert(chunk + 1, rest);
-        match at + 1 < CHUNK / 2 {
-            true => (chunk, at + 1),
-            false => (chunk + 1, at + 1 - CHUNK / 2),
-        }
+        if at + 1 < CHUNK / 2 { (chunk, at + 1) } else { (chunk + 1, at + 1 - CHUNK / 2) }
     }
 
     /// Changes what is held in `[start, finish)`.

@@ -9,7 +9,7 @@
 
 use super::moves::{Aim, Move, Moves};
 use super::paths::Paths;
-use super::{Course, cheapest};
+use super::{QosContext, cheapest};
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, approx};
@@ -28,7 +28,7 @@ pub const BCSC: Algorithm = Algorithm {
 };
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     let (heft, paid) = course.heft()?;
     let mut moves = Moves::new(&course, Aim::Save, heft.clone());
     while let Some(step) = next(&course, &moves, true) {
@@ -44,7 +44,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
 }
 
 /// Moves tasks to cheaper kinds until the budget holds or nothing can be saved.
-pub(super) fn save(course: &Course<'_, '_>, moves: &mut Moves<'_, '_, '_>) {
+pub(super) fn save(course: &QosContext<'_, '_>, moves: &mut Moves<'_, '_, '_>) {
     while !affordable(moves.total, course.money)
         && let Some(step) = next(course, moves, false)
     {
@@ -53,7 +53,7 @@ pub(super) fn save(course: &Course<'_, '_>, moves: &mut Moves<'_, '_, '_>) {
 }
 
 /// The best saving: the largest without lengthening any path, else the largest per second.
-fn next(course: &Course<'_, '_>, moves: &Moves<'_, '_, '_>, free: bool) -> Option<Move> {
+fn next(course: &QosContext<'_, '_>, moves: &Moves<'_, '_, '_>, free: bool) -> Option<Move> {
     let paths = Paths::of(course, moves);
     let mut best: Option<((f64, f64), Move)> = None;
     for &task in &course.order {

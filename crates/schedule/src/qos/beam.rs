@@ -2,7 +2,7 @@
 //! keep.
 
 use super::prices::Usage;
-use super::{Course, Offer};
+use super::{PricedSlot, QosContext};
 use crate::list::Partial;
 use crate::registry::PlanError;
 use slackline_model::approx;
@@ -22,7 +22,7 @@ struct Kept<'a, 'p> {
 /// A kept plan with one task more.
 pub(super) struct Longer {
     from: usize,
-    offer: Offer,
+    offer: PricedSlot,
     /// Of all tasks placed so far.
     pub(super) cost: f64,
     pub(super) end: f64,
@@ -40,7 +40,7 @@ pub(super) struct Done {
 }
 
 /// Number of partial plans to keep: the wanted one, fewer on large workflows.
-pub(super) fn width(course: &Course<'_, '_>, wanted: usize) -> usize {
+pub(super) fn width(course: &QosContext<'_, '_>, wanted: usize) -> usize {
     let n = course.order.len().max(1);
     (EFFORT / (n * (n + course.problem.procs()))).clamp(1, wanted)
 }
@@ -49,7 +49,7 @@ pub(super) fn width(course: &Course<'_, '_>, wanted: usize) -> usize {
 /// task longer; those it leaves are extended next. Plans that differ only in which of several equal
 /// processors the task took come once. Nothing left: no plans.
 pub(super) fn search<'a, 'p>(
-    course: &Course<'a, 'p>,
+    course: &QosContext<'a, 'p>,
     start: Partial<'a, 'p>,
     mut keep: impl FnMut(usize, TaskId, &mut Vec<Longer>),
 ) -> Result<Vec<Done>, PlanError> {
@@ -93,11 +93,10 @@ fn grown<'a, 'p>(
     let grow = |one: Longer| {
         uses[one.from] -= 1;
         let last = uses[one.from] == 0;
-        let (mut partial, mut usage) = match last {
-            true => kept[one.from].take().map(|plan| (plan.partial, plan.usage))?,
-            false => {
-                kept[one.from].as_ref().map(|plan| (plan.partial.clone(), plan.usage.clone()))?
-            }
+        let (mut partial, mut usage) = if last {
+            kept[one.from].take().map(|plan| (plan.partial, plan.usage))?
+        } else {
+            kept[one.from].as_ref().map(|plan| (plan.partial.clone(), plan.usage.clone()))?
         };
         partial.place(task, one.offer.slot);
         usage.add(&partial, task);
@@ -106,6 +105,6 @@ fn grown<'a, 'p>(
     longer.into_iter().map(grow).collect()
 }
 
-fn same(a: &Offer, b: &Offer) -> bool {
+fn same(a: &PricedSlot, b: &PricedSlot) -> bool {
     approx::eq(a.slot.finish, b.slot.finish) && approx::eq(a.cost, b.cost)
 }

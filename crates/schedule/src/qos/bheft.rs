@@ -7,7 +7,7 @@
 //! the task's budget: the one that finishes first, or the cheapest when the budget is overdrawn. With
 //! means over the processors that can be chosen this does not happen, unless one is cut off.
 
-use super::{Course, Offer, choice, sums_from};
+use super::{PricedSlot, QosContext, choice, sums_from};
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::{Problem, Schedule};
 
@@ -25,7 +25,7 @@ pub const BHEFT: Algorithm = Algorithm {
 };
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     let mut shares = Shares::new(&course);
     course.place(|at, _, offers| shares.choose(at, offers))
 }
@@ -39,7 +39,7 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    pub(super) fn new(course: &Course<'_, '_>) -> Self {
+    pub(super) fn new(course: &QosContext<'_, '_>) -> Self {
         let mean = course.order.iter().map(|&task| course.prices.mean(task)).collect();
         let mean_from = sums_from(&course.order, |task| course.prices.mean(task));
         Shares { left: course.money, mean, mean_from }
@@ -53,11 +53,10 @@ impl Shares {
         (spare, mean + share.max(0.0))
     }
 
-    pub(super) fn choose(&mut self, at: usize, offers: &[Offer]) -> usize {
+    pub(super) fn choose(&mut self, at: usize, offers: &[PricedSlot]) -> usize {
         let (spare, limit) = self.of(at);
-        let chosen = choice::first_within(offers, limit).unwrap_or_else(|| match spare >= 0.0 {
-            true => choice::first(offers),
-            false => choice::cheapest(offers),
+        let chosen = choice::first_within(offers, limit).unwrap_or_else(|| {
+            if spare >= 0.0 { choice::first(offers) } else { choice::cheapest(offers) }
         });
         self.left -= offers[chosen].cost;
         chosen

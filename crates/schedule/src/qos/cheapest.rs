@@ -31,9 +31,10 @@ pub(super) fn plan(problem: &Problem<'_>) -> Result<Schedule, PlanError> {
     while let Some(task) = ready.pop() {
         let cost: Vec<f64> = (0..prices.kinds()).map(|kind| prices.cost(task, kind)).collect();
         let slot = partial.best_slot(task, |slot| {
-            let cost = match prices.is_exact() {
-                true => cost[prices.kind_of(slot.proc)],
-                false => prices.offered(&usage, task, slot.proc, (slot.start, slot.finish)),
+            let cost = if prices.is_exact() {
+                cost[prices.kind_of(slot.proc)]
+            } else {
+                prices.offered(&usage, task, slot.proc, (slot.start, slot.finish))
             };
             (cost, slot.finish)
         })?;

@@ -1,12 +1,12 @@
 //! Choosing among offers: comparisons with tolerance, and the tie rules of all methods.
 
-use super::Offer;
+use super::PricedSlot;
 use slackline_model::approx;
 use slackline_model::schedule::affordable;
 
 /// Position of the best offer of those let in; the lower processor where none is better.
 fn pick(
-    offers: &[Offer],
+    offers: &[PricedSlot],
     let_in: impl Fn(usize) -> bool,
     better: impl Fn(usize, usize) -> bool,
 ) -> Option<usize> {
@@ -15,24 +15,24 @@ fn pick(
 }
 
 /// Ends earlier; costs less where both end together.
-fn sooner(a: &Offer, b: &Offer) -> bool {
+fn sooner(a: &PricedSlot, b: &PricedSlot) -> bool {
     approx::lt(a.slot.finish, b.slot.finish)
         || approx::eq(a.slot.finish, b.slot.finish) && approx::lt(a.cost, b.cost)
 }
 
 /// The offer that ends first; of equal ones the cheaper, then the lower processor.
-pub(super) fn first(offers: &[Offer]) -> usize {
+pub(super) fn first(offers: &[PricedSlot]) -> usize {
     pick(offers, |_| true, |a, b| sooner(&offers[a], &offers[b])).unwrap_or(0)
 }
 
 /// The offer that ends first among those within a limit of money.
-pub(super) fn first_within(offers: &[Offer], limit: f64) -> Option<usize> {
+pub(super) fn first_within(offers: &[PricedSlot], limit: f64) -> Option<usize> {
     let let_in = |i: usize| affordable(offers[i].cost, limit);
     pick(offers, let_in, |a, b| sooner(&offers[a], &offers[b]))
 }
 
 /// The cheapest offer; of equal ones the one that ends first, then the lower processor.
-pub(super) fn cheapest(offers: &[Offer]) -> usize {
+pub(super) fn cheapest(offers: &[PricedSlot]) -> usize {
     let better = |a: usize, b: usize| {
         let (a, b) = (&offers[a], &offers[b]);
         approx::lt(a.cost, b.cost)
@@ -43,7 +43,7 @@ pub(super) fn cheapest(offers: &[Offer]) -> usize {
 
 /// The offer of largest value; of equal ones the one that ends first, then the cheaper, then the
 /// lower processor. Minus infinity is out of the question.
-pub(super) fn largest(offers: &[Offer], values: &[f64]) -> Option<usize> {
+pub(super) fn largest(offers: &[PricedSlot], values: &[f64]) -> Option<usize> {
     let let_in = |i: usize| values[i] > f64::NEG_INFINITY;
     pick(offers, let_in, |a, b| {
         // Values are normalised: near 0 they are only known to the precision of 1.
@@ -60,7 +60,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    pub(super) fn of(offers: &[Offer], figure: impl Fn(&Offer) -> f64) -> Span {
+    pub(super) fn of(offers: &[PricedSlot], figure: impl Fn(&PricedSlot) -> f64) -> Span {
         let fold = |with: fn(f64, f64) -> f64, from| offers.iter().map(&figure).fold(from, with);
         Span { low: fold(f64::min, f64::INFINITY), high: fold(f64::max, f64::NEG_INFINITY) }
     }

@@ -9,7 +9,7 @@
 
 use super::moves::{Aim, Move, Moves};
 use super::paths::Paths;
-use super::{Course, cheapest};
+use super::{QosContext, cheapest};
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, approx};
@@ -28,20 +28,20 @@ pub const CRITICAL_GREEDY: Algorithm = Algorithm {
 };
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     let mut moves = Moves::new(&course, Aim::Spend, cheapest::plan(problem)?);
     spend(&course, &mut moves);
     moves.finish()
 }
 
 /// Moves critical tasks to faster kinds while the budget holds.
-pub(super) fn spend(course: &Course<'_, '_>, moves: &mut Moves<'_, '_, '_>) {
+pub(super) fn spend(course: &QosContext<'_, '_>, moves: &mut Moves<'_, '_, '_>) {
     while let Some(step) = next(course, moves) {
         moves.make(step);
     }
 }
 
-fn next(course: &Course<'_, '_>, moves: &Moves<'_, '_, '_>) -> Option<Move> {
+fn next(course: &QosContext<'_, '_>, moves: &Moves<'_, '_, '_>) -> Option<Move> {
     let paths = Paths::of(course, moves);
     let mut best: Option<(f64, f64, Move)> = None;
     for &task in &course.order {

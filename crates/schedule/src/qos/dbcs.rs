@@ -13,7 +13,7 @@
 //! source defines "what" in two ways; `ratio` has both and two more.
 
 use super::choice::{self, Span};
-use super::{Course, Offer, cheapest};
+use super::{PricedSlot, QosContext, cheapest};
 use crate::list::ranks::Weights;
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
@@ -44,7 +44,7 @@ const RATIO: Parameter = Parameter::new(
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
     let ratio = Ratio::read(DBCS.values(request)?.word("ratio"));
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     if course.too_poor() {
         return cheapest::plan(problem);
     }
@@ -81,7 +81,7 @@ pub(super) struct Quality<'c> {
 }
 
 impl<'c> Quality<'c> {
-    pub(super) fn new(course: &'c Course<'_, '_>, ratio: Ratio) -> Self {
+    pub(super) fn new(course: &'c QosContext<'_, '_>, ratio: Ratio) -> Self {
         let deadlines = deadlines(course.problem, course.deadline);
         Quality { ratio, left: course.money, least_from: &course.least_from, deadlines }
     }
@@ -103,29 +103,28 @@ impl<'c> Quality<'c> {
     }
 
     /// The quality (Q) of every offer.
-    pub(super) fn of(&self, at: usize, task: TaskId, offers: &[Offer]) -> Vec<f64> {
+    pub(super) fn of(&self, at: usize, task: TaskId, offers: &[PricedSlot]) -> Vec<f64> {
         let (limit, weight) = (self.limit(at), self.weight(at));
         let best = &offers[choice::first(offers)];
         let (times, costs) = (Span::of(offers, |o| o.slot.finish), Span::of(offers, |o| o.cost));
         // Without a deadline every processor is in time; any date that all meet gives the same order.
         let deadline = self.deadlines[task.index()];
         let deadline = if deadline.is_finite() { deadline } else { 2.0 * times.high };
-        let quality = |offer: &Offer| {
+        let quality = |offer: &PricedSlot| {
             if !affordable(offer.cost, limit) {
                 return f64::NEG_INFINITY;
             }
-            match approx::lt(offer.slot.finish, deadline) {
-                true => {
-                    times.share(deadline - offer.slot.finish)
-                        + costs.share(best.cost - offer.cost) * weight
-                }
-                false => times.share(-offer.slot.finish),
+            if approx::lt(offer.slot.finish, deadline) {
+                times.share(deadline - offer.slot.finish)
+                    + costs.share(best.cost - offer.cost) * weight
+            } else {
+                times.share(-offer.slot.finish)
             }
         };
         offers.iter().map(quality).collect()
     }
 
-    pub(super) fn choose(&mut self, at: usize, task: TaskId, offers: &[Offer]) -> usize {
+    pub(super) fn choose(&mut self, at: usize, task: TaskId, offers: &[PricedSlot]) -> usize {
         let chosen = choice::largest(offers, &self.of(at, task, offers));
         // Only where the cheapest processor is cut off from the task's data.
         let chosen = chosen.unwrap_or_else(|| choice::cheapest(offers));

@@ -9,7 +9,7 @@
 //! With less money than the cheapest plan costs it gives the cheapest plan.
 
 use super::pareto::{self, Point};
-use super::{Course, beam, cheapest};
+use super::{QosContext, beam, cheapest};
 use crate::list::Partial;
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::{Limits, affordable};
@@ -32,7 +32,7 @@ const CELLS: usize = 100;
 const PER_CELL: usize = 10;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     if course.too_poor() {
         return cheapest::plan(problem);
     }
@@ -50,9 +50,12 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
         for plan in longer.iter_mut() {
             plan.outlook = plan.outlook.max(plan.finish + tail);
         }
-        let cell = |cost: f64| match spare > 0.0 {
-            true => ((excess(cost) / spare * cells as f64) as usize).min(cells - 1),
-            false => 0,
+        let cell = |cost: f64| {
+            if spare > 0.0 {
+                ((excess(cost) / spare * cells as f64) as usize).min(cells - 1)
+            } else {
+                0
+            }
         };
         // Stable: of equal ones the earlier plan and the lower processor.
         longer.sort_by(|a, b| {

@@ -8,7 +8,7 @@
 //! its kind; one that nothing meets, where it finishes first. O(v + e + 200 v k + e p). Ties: earlier finish,
 //! lower processor. Without a deadline: the cheapest plan.
 
-use super::{Course, Offer, cheapest, choice};
+use super::{PricedSlot, QosContext, cheapest, choice};
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::{Problem, Schedule, TaskId, approx};
 
@@ -29,7 +29,7 @@ pub const DEADLINE_MDP: Algorithm = Algorithm {
 const STEPS: usize = 200;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     if course.deadline.is_infinite() {
         return cheapest::plan(problem);
     }
@@ -44,14 +44,15 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
                 kinds[task.index()] = Some(kind);
             }
         }
-        let on_kind =
-            |o: &Offer| kinds[task.index()].is_none_or(|k| course.prices.kind_of(o.slot.proc) == k);
+        let on_kind = |o: &PricedSlot| {
+            kinds[task.index()].is_none_or(|k| course.prices.kind_of(o.slot.proc) == k)
+        };
         choose(offers, ends[task.index()], kinds[task.index()].is_some(), on_kind)
     })
 }
 
 /// The latest end that each task should have.
-fn parts(course: &Course<'_, '_>) -> Vec<f64> {
+fn parts(course: &QosContext<'_, '_>) -> Vec<f64> {
     let problem = course.problem;
     let workflow = problem.workflow();
     let exec = |t: TaskId| match problem.state().fixed(t) {
@@ -90,7 +91,7 @@ fn branch_from(problem: &Problem<'_>, first: TaskId) -> Vec<TaskId> {
 }
 
 /// Kinds of least total cost whose times fit; the fastest ones where nothing fits.
-fn cheapest_kinds(course: &Course<'_, '_>, branch: &[TaskId], time: f64) -> Vec<usize> {
+fn cheapest_kinds(course: &QosContext<'_, '_>, branch: &[TaskId], time: f64) -> Vec<usize> {
     let prices = &course.prices;
     let step = time / STEPS as f64;
     // Least cost of the tasks so far within so many steps, and the kind of the last one.
@@ -135,9 +136,14 @@ fn cheapest_kinds(course: &Course<'_, '_>, branch: &[TaskId], time: f64) -> Vec<
 }
 
 /// On a kind of machine the earliest finish; else the cheapest offer in time; else the first to end.
-fn choose(offers: &[Offer], end: f64, decided: bool, let_in: impl Fn(&Offer) -> bool) -> usize {
-    let fits = |o: &Offer| let_in(o) && (decided || approx::le(o.slot.finish, end));
-    let key = |o: &Offer| if decided { (o.slot.finish, 0.0) } else { (o.cost, o.slot.finish) };
+fn choose(
+    offers: &[PricedSlot],
+    end: f64,
+    decided: bool,
+    let_in: impl Fn(&PricedSlot) -> bool,
+) -> usize {
+    let fits = |o: &PricedSlot| let_in(o) && (decided || approx::le(o.slot.finish, end));
+    let key = |o: &PricedSlot| if decided { (o.slot.finish, 0.0) } else { (o.cost, o.slot.finish) };
     let less = |a: (f64, f64), b: (f64, f64)| {
         approx::lt(a.0, b.0) || approx::eq(a.0, b.0) && approx::lt(a.1, b.1)
     };

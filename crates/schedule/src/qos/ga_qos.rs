@@ -9,7 +9,7 @@
 
 use super::genome::Genome;
 use super::pareto::{self, Point};
-use super::{Course, cheapest};
+use super::{QosContext, cheapest};
 use crate::budget::Budget;
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use rand::RngExt;
@@ -43,7 +43,7 @@ struct Individual {
 }
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     // Also the error for a task that can run nowhere.
     let safe = cheapest::plan(problem)?;
     if course.order.is_empty() {
@@ -79,13 +79,14 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
         people.truncate(POPULATION / 2);
     }
     let points: Vec<Point> = people.iter().map(|one| one.point).collect();
-    match people.is_empty() {
-        true => Ok(safe),
-        false => Ok(people.swap_remove(pareto::best(&points, &limits)).schedule),
+    if people.is_empty() {
+        Ok(safe)
+    } else {
+        Ok(people.swap_remove(pareto::best(&points, &limits)).schedule)
     }
 }
 
-fn child(parents: &[Individual], course: &Course<'_, '_>, random: &mut Stream) -> Genome {
+fn child(parents: &[Individual], course: &QosContext<'_, '_>, random: &mut Stream) -> Genome {
     let mut parent = || &parents[random.random_range(0..parents.len())].genome;
     let (first, second) = (parent(), parent());
     Genome::child(first, second, course, random)

@@ -8,7 +8,7 @@
 //! LOSS. A budget below the least cost gives the cheapest plan.
 
 use super::moves::{Aim, Moves, Version, entry};
-use super::{Course, cheapest};
+use super::{QosContext, cheapest};
 use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, approx};
@@ -39,7 +39,7 @@ pub const GAIN3: Algorithm = entry(
 );
 
 fn plan(problem: &Problem<'_>, request: &Request, version: Version) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     let cheapest = cheapest::plan(problem)?;
     let mut moves = Moves::new(&course, Aim::Spend, cheapest);
     let mut candidates = moves.candidates(version)?;

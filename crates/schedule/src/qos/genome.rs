@@ -1,6 +1,6 @@
 //! Plans as genes: the order of the tasks and a processor for each. What the evolutionary methods share.
 
-use super::Course;
+use super::QosContext;
 use super::pareto::Point;
 use crate::list::Partial;
 use rand::RngExt;
@@ -16,18 +16,18 @@ pub(super) struct Genome(Vec<(TaskId, ProcId)>);
 
 impl Genome {
     /// By falling upward rank, on random processors.
-    pub(super) fn random(course: &Course<'_, '_>, random: &mut Stream) -> Genome {
+    pub(super) fn random(course: &QosContext<'_, '_>, random: &mut Stream) -> Genome {
         Genome(course.order.iter().map(|&task| (task, any(course, task, random))).collect())
     }
 
     /// By falling upward rank, where a schedule has them.
-    pub(super) fn read(course: &Course<'_, '_>, schedule: &Schedule) -> Genome {
+    pub(super) fn read(course: &QosContext<'_, '_>, schedule: &Schedule) -> Genome {
         let gene = |&task: &TaskId| Some((task, schedule.placement(task)?.proc()));
         Genome(course.order.iter().filter_map(gene).collect())
     }
 
     /// The schedule, without insertion; none where a task cannot go.
-    pub(super) fn decode(&self, course: &Course<'_, '_>) -> Option<(Point, Schedule)> {
+    pub(super) fn decode(&self, course: &QosContext<'_, '_>) -> Option<(Point, Schedule)> {
         let mut partial = Partial::appending(course.problem);
         let mut point = Point { makespan: 0.0, cost: course.prices.spent() };
         for &(task, proc) in &self.0 {
@@ -47,7 +47,7 @@ impl Genome {
     }
 
     /// Makespan and cost; none where a task cannot go.
-    pub(super) fn measure(&self, course: &Course<'_, '_>) -> Option<Point> {
+    pub(super) fn measure(&self, course: &QosContext<'_, '_>) -> Option<Point> {
         self.decode(course).map(|(point, _)| point)
     }
 
@@ -68,7 +68,7 @@ impl Genome {
     pub(super) fn child(
         first: &Genome,
         second: &Genome,
-        course: &Course<'_, '_>,
+        course: &QosContext<'_, '_>,
         random: &mut Stream,
     ) -> Genome {
         let mut child = first.cross(second, random);
@@ -82,7 +82,7 @@ impl Genome {
     }
 
     /// Exchanges two tasks that follow each other on one processor, if precedence allows.
-    fn swap(&mut self, course: &Course<'_, '_>, random: &mut Stream) {
+    fn swap(&mut self, course: &QosContext<'_, '_>, random: &mut Stream) {
         let first = random.random_range(0..self.0.len());
         let (task, proc) = self.0[first];
         let Some(next) = self.0[first + 1..].iter().position(|&(_, p)| p == proc) else { return };
@@ -100,14 +100,14 @@ impl Genome {
     }
 
     /// Gives a random task a random processor.
-    fn replace(&mut self, course: &Course<'_, '_>, random: &mut Stream) {
+    fn replace(&mut self, course: &QosContext<'_, '_>, random: &mut Stream) {
         let at = random.random_range(0..self.0.len());
         self.0[at].1 = any(course, self.0[at].0, random);
     }
 }
 
 /// A random processor that can run a task.
-fn any(course: &Course<'_, '_>, task: TaskId, random: &mut Stream) -> ProcId {
+fn any(course: &QosContext<'_, '_>, task: TaskId, random: &mut Stream) -> ProcId {
     let procs = course.problem.procs();
     let from = random.random_range(0..procs);
     let mut turns = (0..procs).map(|k| ProcId::new((from + k) % procs));

@@ -5,7 +5,7 @@
 //! theirs, or the cheapest where there is none. O(e p). Ties: lower cost, lower processor. A tight
 //! budget may be exceeded.
 
-use super::{Course, Offer, choice, sums_from};
+use super::{PricedSlot, QosContext, choice, sums_from};
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::{Problem, Schedule};
 
@@ -23,7 +23,7 @@ pub const GREEDYTIME_CD: Algorithm = Algorithm {
 };
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     let mut parts = Parts::new(&course);
     course.place(|at, _, offers| parts.choose(at, offers))
 }
@@ -37,7 +37,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(course: &Course<'_, '_>) -> Self {
+    pub(super) fn new(course: &QosContext<'_, '_>) -> Self {
         let mean: Vec<f64> = course.order.iter().map(|&t| course.prices.mean(t)).collect();
         let all = sums_from(&course.order, |t| course.prices.mean(t))[0];
         let part = |mean: f64| if all > 0.0 { course.money * mean / all } else { 0.0 };
@@ -49,7 +49,7 @@ impl Parts {
         self.planned[at] + self.carried
     }
 
-    pub(super) fn choose(&mut self, at: usize, offers: &[Offer]) -> usize {
+    pub(super) fn choose(&mut self, at: usize, offers: &[PricedSlot]) -> usize {
         let chosen = choice::first_within(offers, self.limit(at));
         let chosen = chosen.unwrap_or_else(|| choice::cheapest(offers));
         self.carried += self.planned[at] - offers[chosen].cost;

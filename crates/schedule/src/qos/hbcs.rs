@@ -9,7 +9,7 @@
 //! processor. With less money than the cheapest plan costs it gives the cheapest plan.
 
 use super::choice::{self, Span};
-use super::{Course, Offer, cheapest};
+use super::{PricedSlot, QosContext, cheapest};
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule};
@@ -28,7 +28,7 @@ pub const HBCS: Algorithm = Algorithm {
 };
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     let (heft, paid) = course.heft()?;
     if paid {
         return Ok(heft);
@@ -48,7 +48,7 @@ pub(super) struct Money<'c> {
 }
 
 impl<'c> Money<'c> {
-    pub(super) fn new(course: &'c Course<'_, '_>) -> Self {
+    pub(super) fn new(course: &'c QosContext<'_, '_>) -> Self {
         Money { left: course.money, least_from: &course.least_from }
     }
 
@@ -58,12 +58,12 @@ impl<'c> Money<'c> {
     }
 
     /// The worth of every offer for the task at a position of the order.
-    pub(super) fn worth(&self, at: usize, offers: &[Offer]) -> Vec<f64> {
+    pub(super) fn worth(&self, at: usize, offers: &[PricedSlot]) -> Vec<f64> {
         let reserve = self.reserve(at);
         let best = &offers[choice::first(offers)];
         let (times, costs) = (Span::of(offers, |o| o.slot.finish), Span::of(offers, |o| o.cost));
         let weight = if self.left > 0.0 { reserve / self.left } else { 0.0 };
-        let worth = |offer: &Offer| {
+        let worth = |offer: &PricedSlot| {
             let paid = affordable(offer.cost, best.cost);
             if !paid || !affordable(offer.cost, self.left - reserve) {
                 return f64::NEG_INFINITY;
@@ -74,7 +74,7 @@ impl<'c> Money<'c> {
         offers.iter().map(worth).collect()
     }
 
-    pub(super) fn choose(&mut self, at: usize, offers: &[Offer]) -> usize {
+    pub(super) fn choose(&mut self, at: usize, offers: &[PricedSlot]) -> usize {
         let chosen = choice::largest(offers, &self.worth(at, offers));
         // Only where the cheapest processor is cut off from the task's data.
         let chosen = chosen.unwrap_or_else(|| choice::cheapest(offers));

@@ -10,7 +10,7 @@
 //! kinds; version 2 builds a schedule per move, O(v k e p).
 
 use super::moves::{Aim, Move, Moves, Version, entry};
-use super::{Course, cheapest};
+use super::{QosContext, cheapest};
 use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, approx};
@@ -41,22 +41,19 @@ pub const LOSS3: Algorithm = entry(
 );
 
 fn plan(problem: &Problem<'_>, request: &Request, version: Version) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     let (heft, paid) = course.heft()?;
     if paid {
         return Ok(heft);
     }
     let mut moves = moves(&course, heft, version)?;
     moves.settle()?;
-    match affordable(moves.total, course.money) {
-        true => moves.finish(),
-        false => cheapest::plan(problem),
-    }
+    if affordable(moves.total, course.money) { moves.finish() } else { cheapest::plan(problem) }
 }
 
 /// Moves tasks until the budget holds or nothing can be saved.
 pub(super) fn moves<'c, 'a, 'p>(
-    course: &'c Course<'a, 'p>,
+    course: &'c QosContext<'a, 'p>,
     heft: Schedule,
     version: Version,
 ) -> Result<Moves<'c, 'a, 'p>, PlanError> {

@@ -8,8 +8,8 @@
 //! plan, including tasks already done in it. A missing budget or deadline does not restrict the plan. Every
 //! method always gives a plan; the validator decides whether it keeps the limits.
 //!
-//! The shared steps: [`Prices`] has the cost of a task on each kind of machine, `Course` the order of the
-//! tasks, and `Course::place` lets a method choose among the `Offer`s of all processors.
+//! The shared steps: [`Prices`] has the cost of a task on each kind of machine, `QosContext` the order of the
+//! tasks, and `QosContext::place` lets a method choose among the `PricedSlot`s of all processors.
 
 mod beam;
 mod choice;
@@ -64,13 +64,13 @@ pub const FAST: &[Algorithm] = &[
 
 /// A slot and what the task costs there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Offer {
+pub(crate) struct PricedSlot {
     slot: Slot,
     cost: f64,
 }
 
 /// Common starting point of all methods: prices, the order of the tasks, the remaining money.
-pub(crate) struct Course<'a, 'p> {
+pub(crate) struct QosContext<'a, 'p> {
     problem: &'a Problem<'p>,
     prices: Prices<'a, 'p>,
     /// Unfinished tasks by falling upward rank, parents first.
@@ -82,7 +82,7 @@ pub(crate) struct Course<'a, 'p> {
     least_from: Vec<f64>,
 }
 
-impl<'a, 'p> Course<'a, 'p> {
+impl<'a, 'p> QosContext<'a, 'p> {
     pub(crate) fn new(problem: &'a Problem<'p>, request: &Request) -> Self {
         let prices = Prices::new(problem);
         let rank = ranks::upward(problem);
@@ -92,7 +92,7 @@ impl<'a, 'p> Course<'a, 'p> {
         let most = || order.iter().map(|&t| prices.most(t)).sum();
         let money = request.limits.budget.map_or_else(most, |budget| budget - prices.spent());
         let deadline = request.limits.deadline.unwrap_or(f64::INFINITY);
-        Course { problem, prices, order, money, deadline, least_from }
+        QosContext { problem, prices, order, money, deadline, least_from }
     }
 
     /// Not even the cheapest plan can be paid.
@@ -102,9 +102,10 @@ impl<'a, 'p> Course<'a, 'p> {
 
     /// Addition of a schedule's unfinished tasks to the bill.
     pub(crate) fn bill_of(&self, schedule: &Schedule) -> f64 {
-        match self.prices.is_exact() {
-            true => self.price_of(schedule),
-            false => self.prices.of_plan(schedule) - self.prices.spent(),
+        if self.prices.is_exact() {
+            self.price_of(schedule)
+        } else {
+            self.prices.of_plan(schedule) - self.prices.spent()
         }
     }
 
@@ -128,7 +129,7 @@ impl<'a, 'p> Course<'a, 'p> {
     /// at least one, by rising processor; it gives the position of the offer to take.
     pub(crate) fn place(
         &self,
-        mut choose: impl FnMut(usize, TaskId, &[Offer]) -> usize,
+        mut choose: impl FnMut(usize, TaskId, &[PricedSlot]) -> usize,
     ) -> Result<Schedule, PlanError> {
         let mut partial = Partial::new(self.problem);
         let (mut offers, mut usage) = (Vec::new(), self.prices.usage());

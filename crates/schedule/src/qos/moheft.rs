@@ -6,7 +6,7 @@
 //! them are reported as `front`. O(plans e p), and copies of partial plans; on large workflows fewer are kept.
 
 use super::pareto::{self, Point};
-use super::{Course, beam};
+use super::{QosContext, beam};
 use crate::list::Partial;
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
@@ -32,7 +32,7 @@ const PLANS: Parameter =
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
     let wanted = MOHEFT.values(request)?.count("plans")?;
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     let width = beam::width(&course, wanted);
     let done = beam::search(&course, Partial::new(problem), |_, _, longer| {
         let points: Vec<Point> =

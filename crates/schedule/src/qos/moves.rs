@@ -1,6 +1,6 @@
 //! Changing a plan by moving tasks between kinds of machines, as LOSS and GAIN do.
 
-use super::Course;
+use super::QosContext;
 use crate::list::Partial;
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::approx::sort_key;
@@ -110,7 +110,7 @@ impl Eq for Move {}
 
 /// The kind of machine of every task, and what that costs.
 pub(super) struct Moves<'c, 'a, 'p> {
-    course: &'c Course<'a, 'p>,
+    course: &'c QosContext<'a, 'p>,
     aim: Aim,
     first: Schedule,
     kind: Vec<usize>,
@@ -120,7 +120,7 @@ pub(super) struct Moves<'c, 'a, 'p> {
 }
 
 impl<'c, 'a, 'p> Moves<'c, 'a, 'p> {
-    pub(super) fn new(course: &'c Course<'a, 'p>, aim: Aim, first: Schedule) -> Self {
+    pub(super) fn new(course: &'c QosContext<'a, 'p>, aim: Aim, first: Schedule) -> Self {
         let mut kind = vec![0; course.problem.tasks()];
         for &task in &course.order {
             if let Some(placement) = first.placement(task) {
@@ -281,9 +281,10 @@ impl<'c, 'a, 'p> Moves<'c, 'a, 'p> {
         for &task in &self.course.order {
             let kind = self.kind[task.index()];
             let slot = partial.best_slot(task, |slot| {
-                match self.course.prices.kind_of(slot.proc) == kind {
-                    true => slot.finish,
-                    false => f64::INFINITY,
+                if self.course.prices.kind_of(slot.proc) == kind {
+                    slot.finish
+                } else {
+                    f64::INFINITY
                 }
             })?;
             partial.place(task, slot);

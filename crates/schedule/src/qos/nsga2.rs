@@ -11,7 +11,7 @@
 use super::genome::Genome;
 use super::moheft::give;
 use super::pareto::{Point, spread};
-use super::{Course, cheapest};
+use super::{QosContext, cheapest};
 use crate::budget::Budget;
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
@@ -37,7 +37,7 @@ const GENERATIONS: u64 = 100;
 const EFFORT: f64 = 1e9;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     let (heft, _) = course.heft()?;
     if course.order.is_empty() {
         return Ok(heft);
@@ -71,7 +71,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     Ok(give(std::iter::once((own, heft)).chain(decoded).collect(), &request.limits))
 }
 
-fn child(parents: &[(Genome, Point)], course: &Course<'_, '_>, random: &mut Stream) -> Genome {
+fn child(parents: &[(Genome, Point)], course: &QosContext<'_, '_>, random: &mut Stream) -> Genome {
     let mut parent = || {
         let (a, b) = (random.random_range(0..parents.len()), random.random_range(0..parents.len()));
         let (a, b) = (&parents[a], &parents[b]);

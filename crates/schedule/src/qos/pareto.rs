@@ -23,10 +23,8 @@ impl Point {
 
     /// By how much the limits are broken, as shares of them; 0 within them.
     pub fn excess(self, limits: &Limits) -> f64 {
-        let share = |value: f64, limit: f64| match limit > 0.0 {
-            true => value / limit - 1.0,
-            false => f64::INFINITY,
-        };
+        let share =
+            |value: f64, limit: f64| if limit > 0.0 { value / limit - 1.0 } else { f64::INFINITY };
         let budget = limits.budget.filter(|&budget| !affordable(self.cost, budget));
         let deadline = limits.deadline.filter(|&deadline| approx::gt(self.makespan, deadline));
         budget.map_or(0.0, |budget| share(self.cost, budget))
@@ -140,9 +138,10 @@ fn crowding(points: &[Point], front: &[usize]) -> Vec<f64> {
     let at = |i: usize| points[front[i]];
     let times = (at(last).makespan - at(0).makespan).max(f64::MIN_POSITIVE);
     let costs = (at(0).cost - at(last).cost).max(f64::MIN_POSITIVE);
-    let distance = |i: usize| match i == 0 || i == last {
-        true => f64::INFINITY,
-        false => {
+    let distance = |i: usize| {
+        if i == 0 || i == last {
+            f64::INFINITY
+        } else {
             (at(i + 1).makespan - at(i - 1).makespan) / times
                 + (at(i - 1).cost - at(i + 1).cost) / costs
         }

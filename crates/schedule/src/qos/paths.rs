@@ -1,6 +1,6 @@
 //! The longest paths through a workflow whose tasks have a kind of machine but no processor yet.
 
-use super::Course;
+use super::QosContext;
 use super::moves::Moves;
 use slackline_model::{TaskId, approx};
 
@@ -12,7 +12,7 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    pub(super) fn of(course: &Course<'_, '_>, moves: &Moves<'_, '_, '_>) -> Paths {
+    pub(super) fn of(course: &QosContext<'_, '_>, moves: &Moves<'_, '_, '_>) -> Paths {
         let problem = course.problem;
         let workflow = problem.workflow();
         let open = |task: TaskId| problem.state().fixed(task).is_none();

@@ -17,7 +17,7 @@
 //! O(v (v + e)). Ties: earlier end, lower processor. Without a deadline: the cheapest plan. The originals
 //! lease machines without limit and always meet the deadline; here it may be missed.
 
-use super::{Course, Offer, cheapest, choice};
+use super::{PricedSlot, QosContext, cheapest, choice};
 use crate::list::{Partial, Timeline};
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::platform::Billing;
@@ -62,7 +62,7 @@ enum Form {
 }
 
 fn plan(problem: &Problem<'_>, request: &Request, form: Form) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     if course.deadline.is_infinite() {
         return cheapest::plan(problem);
     }
@@ -79,8 +79,8 @@ fn plan(problem: &Problem<'_>, request: &Request, form: Form) -> Result<Schedule
         Form::Billed => {
             let mut spans: Vec<Option<(f64, f64)>> = vec![None; problem.platform().hosts().len()];
             course.place(|_, task, offers| {
-                let host = |o: &Offer| problem.host_of(o.slot.proc);
-                let more = |o: &Offer| addition(problem, host(o), spans[host(o).index()], o);
+                let host = |o: &PricedSlot| problem.host_of(o.slot.proc);
+                let more = |o: &PricedSlot| addition(problem, host(o), spans[host(o).index()], o);
                 let chosen = in_time(offers, windows.end[task.index()], more);
                 let (at, slot) = (host(&offers[chosen]).index(), offers[chosen].slot);
                 let (from, to) = spans[at].unwrap_or((slot.start, slot.finish));
@@ -92,9 +92,10 @@ fn plan(problem: &Problem<'_>, request: &Request, form: Form) -> Result<Schedule
 }
 
 /// The offer of least price among those that end in time, else the one that ends first.
-fn in_time(offers: &[Offer], end: f64, price: impl Fn(&Offer) -> f64) -> usize {
-    let let_in = |o: &Offer| approx::le(o.slot.finish, end);
-    let priced: Vec<Offer> = offers.iter().map(|o| Offer { cost: price(o), ..*o }).collect();
+fn in_time(offers: &[PricedSlot], end: f64, price: impl Fn(&PricedSlot) -> f64) -> usize {
+    let let_in = |o: &PricedSlot| approx::le(o.slot.finish, end);
+    let priced: Vec<PricedSlot> =
+        offers.iter().map(|o| PricedSlot { cost: price(o), ..*o }).collect();
     let mut best: Option<usize> = None;
     for at in (0..offers.len()).filter(|&at| let_in(&offers[at])) {
         let better = |b: usize| {
@@ -111,7 +112,12 @@ fn in_time(offers: &[Offer], end: f64, price: impl Fn(&Offer) -> f64) -> usize {
 }
 
 /// Addition of a task to the bill of its machine.
-fn addition(problem: &Problem<'_>, host: HostId, used: Option<(f64, f64)>, offer: &Offer) -> f64 {
+fn addition(
+    problem: &Problem<'_>,
+    host: HostId,
+    used: Option<(f64, f64)>,
+    offer: &PricedSlot,
+) -> f64 {
     let host = problem.platform().host(host);
     let class = problem.platform().class(host.class);
     if class.billing == Billing::EXACT && !class.leasable {
@@ -127,7 +133,7 @@ fn addition(problem: &Problem<'_>, host: HostId, used: Option<(f64, f64)>, offer
 
 /// When tasks may start and have to end, as far as is decided.
 struct Windows<'c, 'a, 'p> {
-    course: &'c Course<'a, 'p>,
+    course: &'c QosContext<'a, 'p>,
     /// Seconds of each task: the least ones until it has a machine.
     seconds: Vec<f64>,
     start: Vec<f64>,
@@ -139,7 +145,7 @@ struct Windows<'c, 'a, 'p> {
 }
 
 impl<'c, 'a, 'p> Windows<'c, 'a, 'p> {
-    fn new(course: &'c Course<'a, 'p>) -> Self {
+    fn new(course: &'c QosContext<'a, 'p>) -> Self {
         let problem = course.problem;
         let workflow = problem.workflow();
         let fixed = |t: TaskId| problem.state().fixed(t);
@@ -174,9 +180,10 @@ impl<'c, 'a, 'p> Windows<'c, 'a, 'p> {
 
     /// When an unsettled or settled task ends at the earliest.
     fn finish(&self, task: TaskId) -> f64 {
-        match self.settled[task.index()] {
-            true => self.end[task.index()],
-            false => self.start[task.index()] + self.seconds[task.index()],
+        if self.settled[task.index()] {
+            self.end[task.index()]
+        } else {
+            self.start[task.index()] + self.seconds[task.index()]
         }
     }
 
@@ -197,9 +204,10 @@ impl<'c, 'a, 'p> Windows<'c, 'a, 'p> {
                 continue;
             }
             let latest = |(child, edge): (TaskId, _)| {
-                let begin = match self.settled[child.index()] {
-                    true => self.start[child.index()],
-                    false => self.end[child.index()] - self.seconds[child.index()],
+                let begin = if self.settled[child.index()] {
+                    self.start[child.index()]
+                } else {
+                    self.end[child.index()] - self.seconds[child.index()]
                 };
                 begin - self.transfer(task, child, edge)
             };
@@ -305,9 +313,10 @@ impl<'c, 'a, 'p> Windows<'c, 'a, 'p> {
             if !seconds.is_finite() || problem.available_from(proc).is_infinite() {
                 return None;
             }
-            let data = match stay.times.is_empty() {
-                true => self.start[task.index()],
-                false => problem.release(task),
+            let data = if stay.times.is_empty() {
+                self.start[task.index()]
+            } else {
+                problem.release(task)
             };
             let start = self.lines[proc.index()].earliest(stay.end.max(data), seconds);
             stay.end = start + seconds;
@@ -343,7 +352,10 @@ impl Stay {
 }
 
 /// Builds the schedule by falling upward rank, every task on its machine.
-fn place_on(course: &Course<'_, '_>, machine: &[Option<ProcId>]) -> Result<Schedule, PlanError> {
+fn place_on(
+    course: &QosContext<'_, '_>,
+    machine: &[Option<ProcId>],
+) -> Result<Schedule, PlanError> {
     let mut partial = Partial::new(course.problem);
     for &task in &course.order {
         let own = machine[task.index()].map(|proc| partial.slot_on(task, proc));

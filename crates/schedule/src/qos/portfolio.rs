@@ -121,21 +121,21 @@ pub fn sweep(algorithm: &Algorithm, scale: &Scale, limits: &Limits) -> Vec<Limit
 
 /// A plan to make.
 #[derive(Clone, Copy)]
-pub struct Job {
+pub struct PlanJob {
     algorithm: &'static Algorithm,
     told: Limits,
     rented: Option<Rented>,
 }
 
-impl Job {
+impl PlanJob {
     /// A job for a planner with limits.
-    pub fn of(algorithm: &'static Algorithm, told: Limits) -> Job {
-        Job { algorithm, told, rented: None }
+    pub fn of(algorithm: &'static Algorithm, told: Limits) -> PlanJob {
+        PlanJob { algorithm, told, rented: None }
     }
 }
 
 /// HEFT and `three-step` on k machines of one kind: for every kind that has a price or is not the only one.
-pub fn rentals(problem: &Problem<'_>, limits: &Limits) -> Vec<Job> {
+pub fn rentals(problem: &Problem<'_>, limits: &Limits) -> Vec<PlanJob> {
     let platform = problem.platform();
     if !platform.is_priced() || problem.workflow().is_moldable() {
         return Vec::new();
@@ -149,11 +149,12 @@ pub fn rentals(problem: &Problem<'_>, limits: &Limits) -> Vec<Job> {
         while count <= most {
             let rented = Some(Rented { class: ClassId::new(class), count });
             for algorithm in [&heft::HEFT, &three_step::THREE_STEP] {
-                jobs.push(Job { algorithm, told: *limits, rented });
+                jobs.push(PlanJob { algorithm, told: *limits, rented });
             }
-            count = match every || count < 16 || count == most {
-                true => count + 1,
-                false => (count + count / 4).min(most),
+            count = if every || count < 16 || count == most {
+                count + 1
+            } else {
+                (count + count / 4).min(most)
             };
         }
     }
@@ -199,18 +200,19 @@ fn ranks_on(problem: &Problem<'_>, rented: Rented) -> Vec<f64> {
 /// Makes a plan; none where the planner cannot plan this.
 fn make(
     problem: &Problem<'_>,
-    job: &Job,
+    job: &PlanJob,
     request: &Request,
 ) -> Result<Option<Candidate>, PlanError> {
-    let Job { algorithm, told, rented } = *job;
+    let PlanJob { algorithm, told, rented } = *job;
     let request = Request { limits: told, ..request.clone() };
     let made = match rented {
         None => (algorithm.plan)(problem, &request),
         Some(rented) => {
             let Some(part) = confined(problem, &only(problem, rented)) else { return Ok(None) };
-            match algorithm.name == heft::HEFT.name {
-                true => heft::by_rank(&part, &ranks_on(problem, rented)),
-                false => (algorithm.plan)(&part, &request),
+            if algorithm.name == heft::HEFT.name {
+                heft::by_rank(&part, &ranks_on(problem, rented))
+            } else {
+                (algorithm.plan)(&part, &request)
             }
         }
     };
@@ -228,7 +230,7 @@ fn make(
 /// Makes the plans of some jobs, in their order. Ends early when the request's stop flag is set.
 pub fn each(
     problem: &Problem<'_>,
-    jobs: &[Job],
+    jobs: &[PlanJob],
     request: &Request,
     mut visit: impl FnMut(Candidate),
 ) -> Result<(), PlanError> {

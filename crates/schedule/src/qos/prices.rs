@@ -1,7 +1,7 @@
 //! Cost of tasks on each kind of machine: the exact seconds they compute, or, for machines that are paid as a
 //! whole, the addition to the bill.
 
-use super::Offer;
+use super::PricedSlot;
 use crate::list::Partial;
 use crate::registry::PlanError;
 use slackline_model::schedule::{self, Schedule, in_use};
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// Processors that differ neither in time nor in price: the papers' clusters.
 #[derive(Clone, Copy, Debug)]
-struct Kind {
+struct ProcessorKind {
     /// Cost class of the problem.
     class: usize,
     price: f64,
@@ -23,7 +23,7 @@ struct Kind {
 /// Costs of tasks by kind of machine; kinds are numbered by their first processor.
 pub struct Prices<'a, 'p> {
     problem: &'a Problem<'p>,
-    kinds: Vec<Kind>,
+    kinds: Vec<ProcessorKind>,
     /// Per processor.
     kind_of: Vec<u32>,
     /// No machine is paid as a whole.
@@ -58,7 +58,7 @@ impl<'a, 'p> Prices<'a, 'p> {
     pub fn new(problem: &'a Problem<'p>) -> Self {
         let platform = problem.platform();
         let mut known: HashMap<(ClassId, usize), u32> = HashMap::new();
-        let (mut kinds, mut kind_of) = (Vec::<Kind>::new(), Vec::new());
+        let (mut kinds, mut kind_of) = (Vec::<ProcessorKind>::new(), Vec::new());
         for host in platform.host_ids() {
             let procs = problem.procs_of(host).map(ProcId);
             let usable = procs.clone().filter(|&p| problem.available_from(p).is_finite()).count();
@@ -66,7 +66,7 @@ impl<'a, 'p> Prices<'a, 'p> {
                 let class = problem.class_of(proc);
                 let kind = *known.entry((platform.host(host).class, class)).or_insert_with(|| {
                     let price = problem.price(proc);
-                    kinds.push(Kind { class, price, usable: 0, widest: 0 });
+                    kinds.push(ProcessorKind { class, price, usable: 0, widest: 0 });
                     kinds.len() as u32 - 1
                 });
                 kind_of.push(kind);
@@ -96,9 +96,10 @@ impl<'a, 'p> Prices<'a, 'p> {
 
     /// Cost of a plan: at exact seconds where time is billed so, else its bill.
     pub fn of_plan(&self, schedule: &Schedule) -> f64 {
-        match self.exact {
-            true => exact_cost(self.problem, schedule),
-            false => schedule::cost(self.problem, schedule),
+        if self.exact {
+            exact_cost(self.problem, schedule)
+        } else {
+            schedule::cost(self.problem, schedule)
         }
     }
 
@@ -124,9 +125,10 @@ impl<'a, 'p> Prices<'a, 'p> {
     ) -> f64 {
         let host = self.problem.host_of(proc);
         let class = self.problem.platform().host(host).class;
-        match !self.exact && self.problem.platform().class(class).is_billed_whole() {
-            true => self.surcharge(usage, host, slot),
-            false => self.cost_on(task, proc),
+        if !self.exact && self.problem.platform().class(class).is_billed_whole() {
+            self.surcharge(usage, host, slot)
+        } else {
+            self.cost_on(task, proc)
         }
     }
 
@@ -145,9 +147,10 @@ impl<'a, 'p> Prices<'a, 'p> {
     #[inline]
     pub fn seconds(&self, task: TaskId, kind: usize) -> f64 {
         let kind = &self.kinds[kind];
-        match self.problem.workflow().width(task).0 > kind.widest {
-            true => f64::INFINITY,
-            false => self.problem.exec(task, kind.class),
+        if self.problem.workflow().width(task).0 > kind.widest {
+            f64::INFINITY
+        } else {
+            self.problem.exec(task, kind.class)
         }
     }
 
@@ -155,9 +158,10 @@ impl<'a, 'p> Prices<'a, 'p> {
     #[inline]
     pub fn cost(&self, task: TaskId, kind: usize) -> f64 {
         let seconds = self.seconds(task, kind);
-        match seconds.is_finite() {
-            true => seconds * self.kinds[kind].price * self.width(task),
-            false => f64::INFINITY,
+        if seconds.is_finite() {
+            seconds * self.kinds[kind].price * self.width(task)
+        } else {
+            f64::INFINITY
         }
     }
 
@@ -206,22 +210,20 @@ impl<'a, 'p> Prices<'a, 'p> {
         partial: &mut Partial<'_, '_>,
         task: TaskId,
         usage: &Usage,
-        offers: &mut Vec<Offer>,
+        offers: &mut Vec<PricedSlot>,
     ) -> Result<(), PlanError> {
         let width = self.width(task);
         offers.clear();
         partial.slots(task, |slot, seconds| {
             let price = self.kinds[self.kind_of[slot.proc.index()] as usize].price;
-            let cost = match self.exact {
-                true => seconds * price * width,
-                false => self.offered(usage, task, slot.proc, (slot.start, slot.finish)),
+            let cost = if self.exact {
+                seconds * price * width
+            } else {
+                self.offered(usage, task, slot.proc, (slot.start, slot.finish))
             };
-            offers.push(Offer { slot, cost });
+            offers.push(PricedSlot { slot, cost });
         });
-        match offers.is_empty() {
-            true => Err(partial.nowhere(task)),
-            false => Ok(()),
-        }
+        if offers.is_empty() { Err(partial.nowhere(task)) } else { Ok(()) }
     }
 }
 

@@ -8,7 +8,7 @@
 //! cheapest plan.
 
 use super::moves::{Aim, Moves};
-use super::{Course, bcsc, cheapest, critical_greedy};
+use super::{QosContext, bcsc, cheapest, critical_greedy};
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, TaskId, approx};
@@ -27,7 +27,7 @@ pub const SCALESTAR: Algorithm = Algorithm {
 };
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     let mut moves = Moves::new(&course, Aim::Save, cheapest::plan(problem)?);
     for &task in &course.order {
         if let Some(kind) = advantage(&course, task)
@@ -46,7 +46,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
 }
 
 /// The kind of largest comparative advantage.
-fn advantage(course: &Course<'_, '_>, task: TaskId) -> Option<usize> {
+fn advantage(course: &QosContext<'_, '_>, task: TaskId) -> Option<usize> {
     let prices = &course.prices;
     let kinds: Vec<(usize, f64, f64)> = (0..prices.kinds())
         .map(|kind| (kind, prices.seconds(task, kind), prices.cost(task, kind)))

@@ -111,8 +111,8 @@ fn e2() -> Example {
 
 /// Positions of the processors that `place` chose, with a figure per step.
 fn trace<'c>(
-    course: &Course<'c, '_>,
-    mut choose: impl FnMut(usize, TaskId, &[Offer]) -> (usize, Vec<f64>),
+    course: &QosContext<'c, '_>,
+    mut choose: impl FnMut(usize, TaskId, &[PricedSlot]) -> (usize, Vec<f64>),
 ) -> Vec<(u32, u32, Vec<f64>)> {
     let mut steps = Vec::new();
     course
@@ -177,7 +177,7 @@ fn hbcs_worth() {
     const OUT: f64 = f64::NEG_INFINITY;
     let example = e1();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.request(example.budget(0.5), None));
+    let course = QosContext::new(&problem, &example.request(example.budget(0.5), None));
     let mut money = hbcs::Money::new(&course);
     let steps = trace(&course, |at, _, offers| {
         let mut figures = vec![money.reserve(at), money.left];
@@ -200,7 +200,7 @@ fn hbcs_worth() {
 
     let example = e2();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.request(example.budget(0.5), None));
+    let course = QosContext::new(&problem, &example.request(example.budget(0.5), None));
     let mut money = hbcs::Money::new(&course);
     let steps = trace(&course, |at, _, offers| {
         let worth = money.worth(at, offers);
@@ -218,7 +218,7 @@ fn hbcs_worth() {
 fn bheft_budgets() {
     let example = e1();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.request(25.0, None));
+    let course = QosContext::new(&problem, &example.request(25.0, None));
     let mut shares = bheft::Shares::new(&course);
     let steps = trace(&course, |at, _, offers| {
         let (spare, budget) = shares.of(at);
@@ -243,7 +243,7 @@ fn bheft_budgets() {
 fn greedytime_cd_limits() {
     let example = e1();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.request(25.0, None));
+    let course = QosContext::new(&problem, &example.request(25.0, None));
     let mut parts = greedytime_cd::Parts::new(&course);
     let steps = trace(&course, |at, _, offers| {
         let figures = vec![parts.planned[at], parts.limit(at)];
@@ -267,7 +267,7 @@ type Step = (u32, usize, f64, f64);
 
 fn loss1_moves(example: &Example, budget: f64) -> Vec<Step> {
     let problem = example.problem();
-    let course = Course::new(&problem, &example.request(budget, None));
+    let course = QosContext::new(&problem, &example.request(budget, None));
     let (heft, _) = course.heft().unwrap();
     let moves = loss::moves(&course, heft, moves::Version::Task).unwrap();
     let step = |(m, total): &(moves::Move, f64)| (m.task.0 + 1, m.to + 1, m.weight, *total);
@@ -296,7 +296,7 @@ fn dbcs_quality() {
     const OUT: f64 = f64::NEG_INFINITY;
     let example = e1();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.request(26.0, Some(53.0)));
+    let course = QosContext::new(&problem, &example.request(26.0, Some(53.0)));
     let mut quality = dbcs::Quality::new(&course, dbcs::Ratio::Current);
     close(&quality.deadlines, &[31., 47., 48., 44., 53.], 1e-9, "deadlines");
     let steps = trace(&course, |at, task, offers| {
@@ -318,7 +318,7 @@ fn dbcs_quality() {
 
     let example = e2();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.request(113.79, Some(151.6)));
+    let course = QosContext::new(&problem, &example.request(113.79, Some(151.6)));
     let mut quality = dbcs::Quality::new(&course, dbcs::Ratio::Current);
     let deadlines = [26.6, 70.6, 99.6, 62.6, 66.6, 68.6, 129.6, 96.6, 131.6, 151.6];
     close(&quality.deadlines, &deadlines, 1e-9, "deadlines");

@@ -17,7 +17,7 @@
 //! `walltime`, which is the duration times `safety`). Ties: more data, then the lower group; earlier end, then
 //! the lower host. O(v g + e g) for g groups, plus g e h for h machines in use.
 
-use super::{Course, Prices};
+use super::{Prices, QosContext};
 use crate::list::trial::Trial;
 use crate::list::{Partial, Slot};
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
@@ -60,7 +60,7 @@ const SAFETY: Parameter = Parameter::new(
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
     let values = THREE_STEP.values(request)?;
-    let course = Course::new(problem, request);
+    let course = QosContext::new(problem, request);
     let reference = reference(&course);
     let quanta = values.count("quanta")? as f64;
     let most = quanta * values.maybe_number("quantum").unwrap_or_else(|| longest_quantum(problem));
@@ -74,7 +74,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
 
 /// The kind of machine on which all tasks together cost least; of equal ones the fastest, then the
 /// first.
-fn reference(course: &Course<'_, '_>) -> usize {
+fn reference(course: &QosContext<'_, '_>) -> usize {
     let prices = &course.prices;
     let sum = |figure: &dyn Fn(TaskId) -> f64| course.order.iter().map(|&t| figure(t)).sum::<f64>();
     let key = |kind| (sum(&|t| prices.cost(t, kind)), sum(&|t| prices.seconds(t, kind)));
@@ -200,7 +200,7 @@ type Use = Option<(f64, f64)>;
 
 /// Gives every group a machine and places its tasks there.
 fn provide(
-    course: &Course<'_, '_>,
+    course: &QosContext<'_, '_>,
     groups: Vec<Vec<TaskId>>,
     safety: f64,
 ) -> Result<Schedule, PlanError> {

@@ -9,7 +9,7 @@
 //! method of the chosen one as `found_by`.
 
 use super::pareto::{Aim, Point};
-use super::portfolio::{self, Candidate, Front, Job, Scale};
+use super::portfolio::{self, Candidate, Front, PlanJob, Scale};
 use super::{FAST, deadline_mdp, pcp};
 use crate::registry::{self, Algorithm, Basis, Family, PlanError, Request};
 use slackline_model::Problem;
@@ -92,12 +92,13 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
 }
 
 /// The plans to make, in order.
-fn jobs(problem: &Problem<'_>, limits: &Limits) -> Vec<Job> {
+fn jobs(problem: &Problem<'_>, limits: &Limits) -> Vec<PlanJob> {
     let able = |a: &&'static Algorithm| a.lacks(problem, limits).is_none();
-    let mut jobs: Vec<Job> = FAST.iter().filter(able).map(|a| Job::of(a, *limits)).collect();
+    let mut jobs: Vec<PlanJob> =
+        FAST.iter().filter(able).map(|a| PlanJob::of(a, *limits)).collect();
     if limits.deadline.is_some() && problem.tasks() <= DEADLINE_TASKS {
         let methods = [&pcp::PCP, &pcp::IC_PCP, &pcp::IC_PCPD2, &deadline_mdp::DEADLINE_MDP];
-        jobs.extend(methods.into_iter().filter(able).map(|a| Job::of(a, *limits)));
+        jobs.extend(methods.into_iter().filter(able).map(|a| PlanJob::of(a, *limits)));
     }
     // Without it no budget makes sense.
     if problem.platform().is_priced()
@@ -108,7 +109,9 @@ fn jobs(problem: &Problem<'_>, limits: &Limits) -> Vec<Job> {
         seen.extend((*limits != Limits::default()).then_some(*limits));
         for limits in seen {
             let told = |&a: &&'static Algorithm| {
-                portfolio::sweep(a, &scale, &limits).into_iter().map(move |told| Job::of(a, told))
+                portfolio::sweep(a, &scale, &limits)
+                    .into_iter()
+                    .map(move |told| PlanJob::of(a, told))
             };
             jobs.extend(contenders.iter().flat_map(told));
         }

@@ -109,9 +109,10 @@ impl<'b, 'a, 'p> Paths<'b, 'a, 'p> {
     fn new(batch: &'b Batch<'a, 'p>, joined: bool) -> Self {
         let problem = batch.problem;
         let (readiness, first) = Readiness::new(problem);
-        let (pool_of, pools) = match joined {
-            true => (vec![0; problem.tasks()], 1),
-            false => (parts(problem), batch.graphs.len()),
+        let (pool_of, pools) = if joined {
+            (vec![0; problem.tasks()], 1)
+        } else {
+            (parts(problem), batch.graphs.len())
         };
         let ready = vec![BTreeSet::new(); pools];
         let mut paths = Paths { batch, readiness, pool_of, ready };

@@ -6,7 +6,7 @@
 //! gaps of the link after that. A file that is at the cluster, or on its way there, is not sent
 //! again.
 
-use super::columns::Columns;
+use super::free_times::FreeTimes;
 use super::ground::Ground;
 use crate::list::Timeline;
 use slackline_model::{FileId, ProcId, TaskId, approx};
@@ -85,7 +85,7 @@ struct Lane {
 pub struct Chart<'g> {
     ground: &'g Ground<'g>,
     lanes: Vec<Lane>,
-    columns: Columns,
+    columns: FreeTimes,
     /// Per processor: date until which activities outside the chart occupy it.
     blocked: Vec<f64>,
     /// Per processor: when the last computation that was put there begins.
@@ -118,16 +118,20 @@ pub(super) struct Scratch {
 impl<'g> Chart<'g> {
     /// An empty chart from now on.
     pub fn new(ground: &'g Ground<'g>) -> Chart<'g> {
-        let least = |line: usize| match line < ground.clusters.len() && ground.ways.is_plain() {
-            true => ground.shortest_transfer(line),
-            false => 0.0,
+        let least = |line: usize| {
+            if line < ground.clusters.len() && ground.ways.is_plain() {
+                ground.shortest_transfer(line)
+            } else {
+                0.0
+            }
         };
         let lines = ground.clusters.len() + ground.ways.links.len();
         let lane = |line: usize| Lane {
             line: Timeline::new(ground.now, least(line)),
-            shared: match line < ground.clusters.len() {
-                true => vec![f64::INFINITY; ground.shared_count()],
-                false => Vec::new(),
+            shared: if line < ground.clusters.len() {
+                vec![f64::INFINITY; ground.shared_count()]
+            } else {
+                Vec::new()
             },
             private: HashMap::new(),
             blocked: ground.now,
@@ -136,7 +140,7 @@ impl<'g> Chart<'g> {
         Chart {
             ground,
             lanes: (0..lines).map(lane).collect(),
-            columns: Columns::new(ground),
+            columns: FreeTimes::new(ground),
             blocked: vec![ground.now; procs],
             last_start: vec![f64::NEG_INFINITY; procs],
             computations: Vec::new(),
@@ -232,9 +236,10 @@ impl<'g> Chart<'g> {
     /// the lower cluster.
     fn bring_by(&self, file: FileId, cluster: usize, taken: &[Trial]) -> Trial {
         let fit = |line: usize, from: Option<usize>, ready: f64, seconds: f64| {
-            let start = match seconds < f64::INFINITY {
-                true => first_fit(&self.lanes[line].line, line, taken, ready, seconds),
-                false => f64::INFINITY,
+            let start = if seconds < f64::INFINITY {
+                first_fit(&self.lanes[line].line, line, taken, ready, seconds)
+            } else {
+                f64::INFINITY
             };
             Trial { file, line, from, start, finish: start + seconds }
         };
@@ -297,21 +302,21 @@ impl<'g> Chart<'g> {
         }
         // The later a computation ends, the later its output is back, but not always: those that
         // end before the same gap of the link are equal.
-        let back = |finish: f64| match self.ground.until_computed {
-            true => (finish, finish),
-            false => self.return_outputs(task, cluster, finish),
+        let back = |finish: f64| {
+            if self.ground.until_computed {
+                (finish, finish)
+            } else {
+                self.return_outputs(task, cluster, finish)
+            }
         };
         let (completion, latest) = back(least);
         if completion == f64::INFINITY {
             return Offer::NONE;
         }
         let several = !self.ground.until_computed && self.ground.outputs(task).len() > 1;
-        let first = match several {
-            false => kinds()
-                .filter_map(|(g, &s)| g.first(|free| approx::le(ends(free, s), latest)))
-                .min(),
+        let first = if several {
             // Nothing is known of which ends are as good.
-            true => kinds()
+            kinds()
                 .filter_map(|(g, &s)| {
                     let as_good = |&proc: &ProcId| {
                         let finish = ends(self.columns.free(proc), s);
@@ -319,7 +324,9 @@ impl<'g> Chart<'g> {
                     };
                     g.procs.iter().copied().find(as_good)
                 })
-                .min(),
+                .min()
+        } else {
+            kinds().filter_map(|(g, &s)| g.first(|free| approx::le(ends(free, s), latest))).min()
         };
         let proc = first.unwrap_or(self.ground.clusters[cluster].procs[0]);
         let others = kinds()

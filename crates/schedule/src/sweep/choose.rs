@@ -4,9 +4,9 @@
 //! changes those of one cluster only. Ties go to the lower task, cluster, processor. Interchangeable tasks are
 //! evaluated together ([`Waiting`]), unless the choice among tasks is random.
 
-use super::alike::{Head, Waiting};
 use super::chart::{Chart, Offer, Scratch};
 use super::ground::Ground;
+use super::task_groups::{Head, Waiting};
 use rand::RngExt;
 use slackline_model::rng::Stream;
 use slackline_model::{ProcId, TaskId, approx};
@@ -101,10 +101,7 @@ fn step_among(times: &[f64], rises: &mut Vec<f64>, height: Height, strict: bool)
     let mean = rises.iter().sum::<f64>() / count;
     let square = |r: &f64| (r - mean) * (r - mean);
     let bound = mean + (rises.iter().map(square).sum::<f64>() / count).sqrt();
-    let is_step = |r: f64| match strict {
-        true => approx::gt(r, bound),
-        false => approx::le(bound, r),
-    };
+    let is_step = |r: f64| if strict { approx::gt(r, bound) } else { approx::le(bound, r) };
     let Some(at) = rises.iter().position(|&r| is_step(r)) else { return (times.len(), 0.0) };
     let high = match height {
         Height::Step => rises[at],
@@ -145,10 +142,8 @@ pub fn fill(
     limit: Limit,
     draws: &mut Stream,
 ) {
-    let waiting = match heuristic.draws() {
-        true => Waiting::apart(open),
-        false => Waiting::alike(open, ground, chart),
-    };
+    let waiting =
+        if heuristic.draws() { Waiting::apart(open) } else { Waiting::alike(open, ground, chart) };
     fill_from(waiting, chart, ground, heuristic, limit, draws);
 }
 
@@ -184,10 +179,8 @@ pub(super) fn fill_from(
         placed += 1;
         waiting.take(index);
         // What is brought to one cluster changes the others only where they pass files on.
-        let changed = match ground.ways.is_plain() {
-            true => claim.cluster..claim.cluster + 1,
-            false => 0..clusters,
-        };
+        let changed =
+            if ground.ways.is_plain() { claim.cluster..claim.cluster + 1 } else { 0..clusters };
         let chooser = Chooser { chart, ground, heuristic, clusters };
         for head in waiting.heads() {
             let mut is_new = heuristic.literal_second; // it looks at more than the offers

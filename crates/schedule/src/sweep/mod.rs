@@ -9,11 +9,11 @@
 //! (k + c log h)) for v tasks of c classes on k clusters of h hosts. Without an origin there is nothing to
 //! bring. If a task can run nowhere, there is no plan.
 
-mod alike;
 mod chart;
 mod choose;
-mod columns;
+mod free_times;
 mod ground;
+mod task_groups;
 mod ways;
 
 pub use chart::{Chart, Computation, Transfer};
@@ -287,9 +287,10 @@ fn planned(
     let Some(origin) = origin else { return Vec::new() };
     let one = |t: &Transfer| {
         let gate = ground.clusters[t.cluster].gate;
-        let (from, to) = match t.is_output {
-            true => (gate, ground.ways.results.unwrap_or(origin)),
-            false => (t.from.map_or(origin, |c| ground.clusters[c].gate), gate),
+        let (from, to) = if t.is_output {
+            (gate, ground.ways.results.unwrap_or(origin))
+        } else {
+            (t.from.map_or(origin, |c| ground.clusters[c].gate), gate)
         };
         let link = match ground.clusters.get(t.line) {
             Some(own) => own.link,

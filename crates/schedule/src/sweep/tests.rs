@@ -1,7 +1,7 @@
 //! The worked examples of the study.
 
-use super::alike::Waiting;
 use super::choose::fill_from;
+use super::task_groups::Waiting;
 use super::*;
 use proptest::prelude::*;
 use slackline_model::{HostId, LinkId, ProcId, Task, TaskId, Workflow, WorkflowBuilder};
@@ -199,10 +199,7 @@ proptest! {
                     let file = slackline_model::FileId::new(file % workflow.files().len());
                     chart.bring(cluster % clusters.len(), file, 2.0);
                 }
-                let waiting = match alike {
-                    true => Waiting::alike(&open, &ground, &chart),
-                    false => Waiting::apart(&open),
-                };
+                let waiting = if alike { Waiting::alike(&open, &ground, &chart) } else { Waiting::apart(&open) };
                 let classes = waiting.classes();
                 let mut draws = stream(1, STREAM, 0);
                 fill_from(waiting, &mut chart, &ground, &heuristic, limit, &mut draws);

@@ -39,10 +39,7 @@ impl Way {
     /// Seconds for which so many bytes hold the link.
     #[inline]
     pub fn seconds(&self, bytes: f64) -> f64 {
-        match self.bandwidth > 0.0 {
-            true => self.latency + bytes / self.bandwidth,
-            false => f64::INFINITY,
-        }
+        if self.bandwidth > 0.0 { self.latency + bytes / self.bandwidth } else { f64::INFINITY }
     }
 }
 

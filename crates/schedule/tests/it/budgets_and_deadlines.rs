@@ -23,7 +23,7 @@ use slackline_model::{
     Placement, Platform, Problem, Schedule, Task, TaskId, Workflow, WorkflowBuilder,
 };
 use slackline_schedule::qos::pareto::Point;
-use slackline_schedule::qos::portfolio::{self, Job};
+use slackline_schedule::qos::portfolio::{self, PlanJob};
 use slackline_schedule::qos::{least_cost, within_limits};
 use slackline_schedule::{Family, Request, registry};
 
@@ -157,7 +157,7 @@ fn three_steps_fill_quanta() {
 
 /// Parameters of a random problem; the rest follows from the seed.
 #[derive(Clone, Debug)]
-struct Kind {
+struct ProblemKind {
     seed: u64,
     tasks: usize,
     /// Machines per cluster.
@@ -179,17 +179,18 @@ prop_compose! {
         clusters in prop::collection::vec(1u32..4, 1..4),
         density in 0u32..60,
         flags in any::<[bool; 3]>(),
-    ) -> Kind {
+    ) -> ProblemKind {
         let [unrelated, zeros, quanta] = flags;
-        Kind { seed, tasks, clusters, density, unrelated, zeros, quanta, scale: 1.0 }
+        ProblemKind { seed, tasks, clusters, density, unrelated, zeros, quanta, scale: 1.0 }
     }
 }
 
-impl Kind {
+impl ProblemKind {
     fn amount(&self, rng: &mut Stream) -> f64 {
-        match self.zeros && rng.random_range(0..4) == 0 {
-            true => 0.0,
-            false => f64::from(rng.random_range(1..400u32)) / 8.0,
+        if self.zeros && rng.random_range(0..4) == 0 {
+            0.0
+        } else {
+            f64::from(rng.random_range(1..400u32)) / 8.0
         }
     }
 
@@ -356,8 +357,8 @@ proptest! {
     /// Twice the speed, and half the data: half the time, half the money, the same choices.
     #[test]
     fn the_unit_of_time_does_not_matter(kind in kinds(), shares in (0.0f64..1.2, 0.0f64..1.2)) {
-        let slow = Kind { quanta: false, ..kind };
-        let fast = Kind { scale: 0.5, ..slow.clone() };
+        let slow = ProblemKind { quanta: false, ..kind };
+        let fast = ProblemKind { scale: 0.5, ..slow.clone() };
         let (workflow, platform) = (slow.workflow(), slow.platform());
         let problem = Problem::new(&workflow, &platform).unwrap();
         let (quick_workflow, quick_platform) = (fast.workflow(), fast.platform());
@@ -501,7 +502,7 @@ proptest! {
             let mut jobs = portfolio::rentals(&problem, &told);
             for algorithm in portfolio::contenders(&problem) {
                 let sweep = portfolio::sweep(algorithm, &ends, &told);
-                jobs.extend(sweep.into_iter().map(|told| Job::of(algorithm, told)));
+                jobs.extend(sweep.into_iter().map(|told| PlanJob::of(algorithm, told)));
             }
             portfolio::each(&problem, &jobs, &Request::default(), |candidate| {
                 others.push((within_limits::name(&problem, &candidate), candidate.point));

@@ -16,12 +16,12 @@ use slackline_model::{
 };
 use slackline_schedule::aliases::ALIASES;
 use slackline_schedule::list::{OptimisticCosts, ranks::Weights};
-use slackline_schedule::{Algorithm, Heed, Need, PlanError, Request, registry};
+use slackline_schedule::{Algorithm, Capability, Need, PlanError, Request, registry};
 use std::time::Duration;
 
 /// Parameters of a random problem; the rest follows from the seed.
 #[derive(Clone, Debug)]
-struct Kind {
+struct ProblemKind {
     seed: u64,
     tasks: usize,
     hosts: usize,
@@ -44,13 +44,13 @@ prop_compose! {
         hosts in 1usize..5,
         density in 0u32..60,
         flags in any::<[bool; 5]>(),
-    ) -> Kind {
+    ) -> ProblemKind {
         let [unrelated, equal, zeros, wide, uneven_network] = flags;
-        Kind { seed, tasks, hosts, density, unrelated, equal, zeros, wide, uneven_network }
+        ProblemKind { seed, tasks, hosts, density, unrelated, equal, zeros, wide, uneven_network }
     }
 }
 
-impl Kind {
+impl ProblemKind {
     fn amount(&self, rng: &mut Stream) -> f64 {
         if self.zeros && rng.random_range(0..4) == 0 {
             0.0
@@ -170,11 +170,11 @@ fn brief(seed: u64) -> Request {
 
 /// The same request with other values of the members that a method does not use.
 fn unheeded(algorithm: &Algorithm, request: &Request) -> Request {
-    let heeds = |heed| algorithm.heeds().contains(&heed);
+    let heeds = |heed| algorithm.capabilities().contains(&heed);
     Request {
-        seed: if heeds(Heed::Seed) { request.seed } else { request.seed + 1 },
-        iterations: request.iterations.filter(|_| heeds(Heed::Iterations)),
-        time_limit: (!heeds(Heed::TimeLimit)).then_some(Duration::ZERO),
+        seed: if heeds(Capability::Seed) { request.seed } else { request.seed + 1 },
+        iterations: request.iterations.filter(|_| heeds(Capability::Iterations)),
+        time_limit: (!heeds(Capability::TimeLimit)).then_some(Duration::ZERO),
         threads: Some(2),
         ..request.clone()
     }
@@ -229,7 +229,7 @@ proptest! {
         progress in 0.0f64..1.2,
     ) {
         let platform = kind.platform();
-        let graph = |n| Kind { seed: kind.seed ^ n, ..kind.clone() }.workflow();
+        let graph = |n| ProblemKind { seed: kind.seed ^ n, ..kind.clone() }.workflow();
         let graphs: Vec<Workflow> = (0..graphs).map(graph).collect();
         let all = Workflow::union("all", &graphs.iter().collect::<Vec<_>>()).unwrap();
         let several = || registry::every().filter(|a| a.needs.contains(&Need::Several));
@@ -242,7 +242,7 @@ proptest! {
     /// On one processor every order of the tasks takes the sum of their times.
     #[test]
     fn one_processor_takes_the_sum(kind in kinds()) {
-        let kind = Kind { hosts: 1, wide: false, ..kind };
+        let kind = ProblemKind { hosts: 1, wide: false, ..kind };
         let (workflow, platform) = (kind.workflow(), kind.platform());
         let problem = Problem::new(&workflow, &platform).unwrap();
         let sum: f64 = workflow.tasks().map(|t| problem.best_exec(t)).sum();
@@ -256,7 +256,7 @@ proptest! {
     /// On a chain the optimistic costs are exact, and the methods that follow them optimal.
     #[test]
     fn chains_are_planned_optimally(kind in kinds()) {
-        let kind = Kind { density: 0, wide: false, uneven_network: false, ..kind };
+        let kind = ProblemKind { density: 0, wide: false, uneven_network: false, ..kind };
         let mut rng = stream(kind.seed, "chain", 0);
         let mut b = WorkflowBuilder::new("chain");
         let single = kind.workflow();
@@ -353,8 +353,17 @@ fn aliases_are_methods_with_parameters_set() {
         let (unrelated, uneven_network) = (true, true);
         let (equal, zeros, wide) = (false, false, false);
         let (seed, tasks, hosts, density) = (5, 14, 4, 30);
-        let kind =
-            Kind { seed, tasks, hosts, density, unrelated, equal, zeros, wide, uneven_network };
+        let kind = ProblemKind {
+            seed,
+            tasks,
+            hosts,
+            density,
+            unrelated,
+            equal,
+            zeros,
+            wide,
+            uneven_network,
+        };
         let (workflow, platform) = (kind.workflow(), kind.platform());
         let problem = Problem::new(&workflow, &platform).unwrap();
         let plan = alias.algorithm.plan(&problem, &Request::default()).unwrap();

@@ -17,7 +17,7 @@ use slackline_model::{
 use slackline_schedule::{Family, Need, PlanError, Request, registry};
 
 #[derive(Clone, Debug)]
-struct Kind {
+struct ProblemKind {
     seed: u64,
     tasks: usize,
     clusters: usize,
@@ -36,13 +36,13 @@ prop_compose! {
         clusters in 1usize..4,
         density in 0u32..60,
         flags in any::<[bool; 3]>(),
-    ) -> Kind {
+    ) -> ProblemKind {
         let [network, wide, equal] = flags;
-        Kind { seed, tasks, clusters, density, network, wide, equal }
+        ProblemKind { seed, tasks, clusters, density, network, wide, equal }
     }
 }
 
-impl Kind {
+impl ProblemKind {
     fn platform(&self) -> Platform {
         let mut rng = stream(self.seed, "platform", 0);
         let mut text = String::from("name = \"p\"\n");
@@ -74,9 +74,8 @@ impl Kind {
             b.add_task(Task { max_width: [3, u32::MAX][i % 2], ..task }).unwrap();
         }
         let order: Vec<u32> = (0..self.tasks as u32).collect();
-        random::edges(&mut b, &mut rng, &order, self.density, |rng| match self.network {
-            true => Some(f64::from(rng.random_range(0..100u32))),
-            false => Some(0.0),
+        random::edges(&mut b, &mut rng, &order, self.density, |rng| {
+            if self.network { Some(f64::from(rng.random_range(0..100u32))) } else { Some(0.0) }
         });
         b.build().unwrap()
     }
@@ -90,7 +89,7 @@ impl Kind {
 
     /// Two such graphs at once.
     fn batch(&self) -> Workflow {
-        let parts = [self.workflow(), Kind { seed: !self.seed, ..self.clone() }.workflow()];
+        let parts = [self.workflow(), ProblemKind { seed: !self.seed, ..self.clone() }.workflow()];
         Workflow::union("batch", &[&parts[0], &parts[1]]).unwrap()
     }
 }
@@ -155,7 +154,7 @@ proptest! {
     /// List methods give every task its least width, over several hosts where one is too narrow.
     #[test]
     fn list_methods_keep_the_least_width(kind in kinds(), progress in 0.0f64..1.2) {
-        let kind = Kind { wide: false, ..kind };
+        let kind = ProblemKind { wide: false, ..kind };
         let (drawn, platform) = (kind.workflow(), kind.platform());
         let mut b = WorkflowBuilder::new("wide");
         for t in drawn.tasks() {
@@ -196,7 +195,7 @@ proptest! {
         backward in any::<bool>(),
         lambda in 0.5f64..3.0,
     ) {
-        let kind = Kind { clusters: 1, tasks: kind.tasks.min(8), ..kind };
+        let kind = ProblemKind { clusters: 1, tasks: kind.tasks.min(8), ..kind };
         let (workflow, platform) = (kind.batch(), kind.platform());
         let problem = Problem::new(&workflow, &platform).unwrap();
         let periods = if backward { "backward" } else { "forward" };
@@ -221,7 +220,7 @@ proptest! {
     /// No plan is longer than the stated ratio times the programme's lower bound.
     #[test]
     fn mcgas_keeps_its_ratio(kind in kinds()) {
-        let kind = Kind { equal: true, network: false, wide: false, ..kind };
+        let kind = ProblemKind { equal: true, network: false, wide: false, ..kind };
         let mut b = WorkflowBuilder::new("amdahl");
         let (drawn, platform) = (kind.workflow(), kind.platform());
         for t in drawn.tasks() {
@@ -264,7 +263,7 @@ proptest! {
 
     #[test]
     fn two_criteria_never_lose_to_cpa(kind in kinds()) {
-        let kind = Kind { clusters: 1, ..kind };
+        let kind = ProblemKind { clusters: 1, ..kind };
         let (workflow, platform) = (kind.workflow(), kind.platform());
         let problem = Problem::new(&workflow, &platform).unwrap();
         let cpa = plan(&problem, "cpa", &[]);
@@ -278,7 +277,7 @@ proptest! {
     /// The mean use stays within the share unless single processors already exceed it.
     #[test]
     fn shares_are_kept(kind in kinds(), beta in 0.05f64..1.0) {
-        let kind = Kind { clusters: 1, wide: false, ..kind };
+        let kind = ProblemKind { clusters: 1, wide: false, ..kind };
         let (workflow, platform) = (kind.workflow(), kind.platform());
         let problem = Problem::new(&workflow, &platform).unwrap();
         for name in ["scrap", "scrap-max"] {
@@ -296,7 +295,7 @@ proptest! {
 
     #[test]
     fn plans_of_several_graphs_are_valid(kind in kinds(), progress in 0.0f64..1.2) {
-        let kind = Kind { clusters: 1, tasks: kind.tasks.min(8), ..kind };
+        let kind = ProblemKind { clusters: 1, tasks: kind.tasks.min(8), ..kind };
         let (workflow, platform) = (kind.batch(), kind.platform());
         let problem = Problem::new(&workflow, &platform).unwrap();
         check_all(&problem)?;

@@ -528,10 +528,12 @@ impl<'p, M> Core<'p, M> {
             let running = process.ops.iter().filter_map(|key| self.ops.get(*key));
             let running = running.filter(|op| matches!(op.state, State::Running));
             let what: Vec<String> = running.map(|op| self.describe(op.what)).collect();
-            let what = match what.is_empty() {
-                _ if process.is_suspended => "is suspended".to_string(),
-                true => "waits for nothing that was begun".to_string(),
-                false => what.join(" and "),
+            let what = if process.is_suspended {
+                "is suspended".to_string()
+            } else if what.is_empty() {
+                "waits for nothing that was begun".to_string()
+            } else {
+                what.join(" and ")
             };
             let host = &platform.host(process.host).name;
             all.push((process.number, format!("`{}` on `{host}` {what}", process.name)));

@@ -1,6 +1,6 @@
 //! Requests in the words of engines.
 
-use super::{Advice, Kind, Target};
+use super::{Advice, KindAdvice, Target};
 use slackline_analysis::sizing::{Amount, RETRY_FACTOR};
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ struct Requested {
 }
 
 impl Requested {
-    fn of(kind: &Kind) -> Requested {
+    fn of(kind: &KindAdvice) -> Requested {
         let advised = kind.memory.as_ref();
         let recorded = kind.recorded_memory.map(|base| Amount { base, per_input: 0.0 });
         let cores = kind.recorded_cores.map(|c| c.ceil().clamp(1.0, 1e6) as u32);
@@ -67,7 +67,7 @@ fn most_retries(advice: &Advice) -> u32 {
     advice.kinds.iter().map(|k| Requested::of(k).retries).max().unwrap_or(0)
 }
 
-fn note(text: &mut String, kind: &Kind, indent: &str, comment: &str) {
+fn note(text: &mut String, kind: &KindAdvice, indent: &str, comment: &str) {
     for remark in &kind.remarks {
         let _ = writeln!(text, "{indent}{comment} {remark}: the recorded request is kept");
     }

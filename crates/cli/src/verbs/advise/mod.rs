@@ -4,8 +4,8 @@ mod config;
 
 use super::import::records;
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, count, cut, wrap};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -89,12 +89,12 @@ struct Advice {
     /// Largest probability that the first attempt of a task fails for lack of memory.
     risk: f64,
     runs: usize,
-    kinds: Vec<Kind>,
+    kinds: Vec<KindAdvice>,
 }
 
 /// What is advised for tasks of a kind.
 #[derive(Serialize)]
-struct Kind {
+struct KindAdvice {
     kind: String,
     tasks: usize,
     memory: Option<Memory>,
@@ -163,7 +163,7 @@ impl Advise {
             }
             gather(&run, &mut histories);
         }
-        let kinds: Vec<Kind> = histories
+        let kinds: Vec<KindAdvice> = histories
             .into_iter()
             .map(|(kind, history)| advise(kind, &history, self.risk))
             .collect();
@@ -227,7 +227,7 @@ fn input_bytes(run: &RecordedRun, task: &TaskRecord) -> Option<f64> {
     (!task.inputs.is_empty()).then_some(bytes)
 }
 
-fn advise(kind: String, history: &History, risk: f64) -> Kind {
+fn advise(kind: String, history: &History, risk: f64) -> KindAdvice {
     let mut remarks = Vec::new();
     let samples = &history.samples;
     let memory = match sizing::request(samples, risk) {
@@ -259,7 +259,7 @@ fn advise(kind: String, history: &History, risk: f64) -> Kind {
         // Less than a tenth of a core more is the noise of the measurement.
         (quantile(&used, CORES_QUANTILE) - 0.1).ceil().clamp(1.0, 1e6) as u32
     });
-    Kind {
+    KindAdvice {
         kind,
         tasks: history.tasks,
         memory,

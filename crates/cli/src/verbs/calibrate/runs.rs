@@ -6,7 +6,9 @@ use crate::table::Table;
 use crate::verbs::generate::recorded_machines;
 use clap::Args;
 use serde::Serialize;
-use slackline_analysis::calibration::{Connection, Learnt, Moved, Sample, Spread, moved, samples};
+use slackline_analysis::calibration::{
+    Connection, Learnt, MeasuredTransfer, Sample, Spread, moved, samples,
+};
 use slackline_analysis::overheads;
 use slackline_core::input::format_of;
 use slackline_core::run::{RunSession, given_files, read_folder, refuse_names};
@@ -67,7 +69,7 @@ impl Runs {
         if self.runs.iter().any(|path| path.is_file()) {
             return self.instances(target, output);
         }
-        let (mut tasks, mut moves): (Vec<Sample>, Vec<Moved>) = (Vec::new(), Vec::new());
+        let (mut tasks, mut moves): (Vec<Sample>, Vec<MeasuredTransfer>) = (Vec::new(), Vec::new());
         let (mut gaps, mut waits) = (Vec::new(), Vec::new());
         let mut sources = Vec::new();
         let mut last: Option<(Workflow, Platform, Charges, Format)> = None;

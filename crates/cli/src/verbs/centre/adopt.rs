@@ -1,8 +1,8 @@
 //! `slackline centre adopt`: should this policy, or this machine, replace the present one?
 
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, count};
 use crate::verbs::compare::html::{STYLE, escaped, picture};
 use clap::Args;
@@ -94,7 +94,7 @@ pub(crate) struct Adopt {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct AdoptionDocument<'a> {
     schema: &'static str,
     baseline: String,
     candidate: String,
@@ -177,7 +177,7 @@ impl Adopt {
             output.files.write(path, |out| out.write_all(html.as_bytes()))?;
         }
         if self.json {
-            output.json(&Document {
+            output.json(&AdoptionDocument {
                 schema: "slackline/centre-adopt/1",
                 baseline: words.baseline,
                 candidate: words.candidate,

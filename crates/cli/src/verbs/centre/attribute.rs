@@ -3,8 +3,8 @@
 use super::Number;
 use super::stack::{Ordered, done, failure, read};
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::picture;
 use crate::table::Table;
 use clap::Args;
@@ -52,7 +52,7 @@ pub(crate) struct Attribute {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct AttributionDocument<'a> {
     schema: &'static str,
     recorded: Number,
     runs: Vec<RunLine<'a>>,
@@ -176,7 +176,11 @@ fn recorded(
         .map_err(|error| Failure::input(format!("{}: {error}", trace.display())))
 }
 
-fn document<'a>(case: &'a Case, found: &Attribution, switches: Switches) -> Document<'a> {
+fn document<'a>(
+    case: &'a Case,
+    found: &Attribution,
+    switches: Switches,
+) -> AttributionDocument<'a> {
     let line = |run: &Attributed| RunLine {
         switches: run.switches,
         makespan: run.outcome.makespan().map(Number),
@@ -184,7 +188,7 @@ fn document<'a>(case: &'a Case, found: &Attribution, switches: Switches) -> Docu
         done: done(case, &run.outcome),
         robust: run.robust,
     };
-    Document {
+    AttributionDocument {
         schema: "slackline/centre-attribute/1",
         recorded: Number(found.recorded),
         runs: found.runs.iter().map(line).collect(),

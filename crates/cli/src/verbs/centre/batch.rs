@@ -2,8 +2,8 @@
 
 use super::Number;
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::picture;
 use crate::table::{Table, count};
 use clap::{Args, ValueEnum};
@@ -101,7 +101,7 @@ impl PeriodLength {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct BatchDocument<'a> {
     schema: &'static str,
     jobs: Vec<u64>,
     cancelled: &'a [u64],
@@ -197,7 +197,7 @@ impl Batch {
         Site::new(machine).map_err(Failure::input)
     }
 
-    fn document<'a>(&self, log: &'a BatchLog, judged: Vec<Judged>) -> Document<'a> {
+    fn document<'a>(&self, log: &'a BatchLog, judged: Vec<Judged>) -> BatchDocument<'a> {
         let date = |date: f64| match log.dates {
             DateStyle::Seconds => Date::Seconds(Number(date)),
             DateStyle::Calendar => Date::Calendar(log.date_text(date)),
@@ -217,7 +217,7 @@ impl Batch {
             (outcome.policy.name(), results)
         });
         let skipped = |line: &'a SkippedLine| Skipped { line: line.line, cause: &line.cause };
-        Document {
+        BatchDocument {
             schema: "slackline/centre-batch/1",
             jobs: log.jobs.iter().map(|job| job.number).collect(),
             cancelled: &log.cancelled,

@@ -2,8 +2,8 @@
 
 use super::Number;
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::picture;
 use crate::table::{Table, count};
 use clap::Args;
@@ -56,7 +56,7 @@ impl<K: Serialize, V: Serialize> Serialize for Ordered<K, V> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct StackDocument<'a> {
     schema: &'static str,
     makespan: Option<Number>,
     done: Ordered<&'a str, Number>,
@@ -131,7 +131,7 @@ fn failed<'a>(case: &'a Case, outcome: &Outcome) -> Vec<&'a str> {
     all.filter(|(_, failed)| **failed).map(|(task, _)| task.id.as_str()).collect()
 }
 
-fn document<'a>(case: &'a Case, outcome: &Outcome, robust: bool) -> Document<'a> {
+fn document<'a>(case: &'a Case, outcome: &Outcome, robust: bool) -> StackDocument<'a> {
     let attempts = case.tasks.iter().zip(&outcome.attempts).map(|(task, attempts)| {
         let line = |attempt: &stack::Attempt| AttemptLine {
             queued: Number(attempt.queued),
@@ -154,7 +154,7 @@ fn document<'a>(case: &'a Case, outcome: &Outcome, robust: bool) -> Document<'a>
         };
         (pilot.id.as_str(), line)
     });
-    Document {
+    StackDocument {
         schema: "slackline/centre-stack/1",
         makespan: outcome.makespan().map(Number),
         done: done(case, outcome),

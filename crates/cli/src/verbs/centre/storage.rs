@@ -2,8 +2,8 @@
 
 use super::Number;
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, count};
 use clap::Args;
 use serde::{Serialize, Serializer};

@@ -2,8 +2,8 @@
 
 use super::Number;
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::picture;
 use crate::table::{Table, count};
 use clap::Args;
@@ -42,7 +42,7 @@ pub(crate) struct Tape {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct TapeDocument {
     schema: &'static str,
     results: BTreeMap<&'static str, Results>,
 }
@@ -82,7 +82,7 @@ impl Tape {
         }
         if self.json {
             let results = outcomes.iter().map(|o| (o.policy.name(), results(&case, o))).collect();
-            return output.json(&Document { schema: "slackline/centre-tape/1", results });
+            return output.json(&TapeDocument { schema: "slackline/centre-tape/1", results });
         }
         self.text(&case, &outcomes, output)
     }

@@ -13,9 +13,10 @@ use std::path::Path;
 pub(super) fn plan(input: &ChoicesInput, json: bool, output: &mut Output) -> Result<(), Failure> {
     let problem = input.problem()?;
     let planned = input.plan(&problem)?;
-    match json {
-        true => output.json(&planned.report())?,
-        false => report::plan(&planned, output)?,
+    if json {
+        output.json(&planned.report())?
+    } else {
+        report::plan(&planned, output)?
     }
     planned.verdict()
 }

@@ -19,9 +19,10 @@ fn number(value: f64) -> String {
 }
 
 fn mean_and_sd(count: &Count) -> String {
-    match count.variance > 0.0 {
-        true => format!("{} ± {:.3}", number(count.mean), count.variance.sqrt()),
-        false => number(count.mean),
+    if count.variance > 0.0 {
+        format!("{} ± {:.3}", number(count.mean), count.variance.sqrt())
+    } else {
+        number(count.mean)
     }
 }
 
@@ -62,9 +63,10 @@ fn region(control: &Control, id: RegionId, depth: usize, out: &mut String) {
                     .by
                     .map_or(String::new(), |t| format!(", decided by {}", control.task_name(t)));
                 let passes = spec.law.passes();
-                let limit = match passes.most.is_finite() {
-                    true => format!("at most {:.0}", passes.most),
-                    false => "no limit".to_string(),
+                let limit = if passes.most.is_finite() {
+                    format!("at most {:.0}", passes.most)
+                } else {
+                    "no limit".to_string()
                 };
                 let mean = mean_and_sd(&passes);
                 let _ = writeln!(out, "{indent}↻ loop {}: {mean} passes, {limit}{by}", spec.name);
@@ -261,9 +263,8 @@ pub(super) fn forecast(
         for one in &forecast.explained {
             for (at, course) in one.courses.iter().enumerate().take(8) {
                 let first = at == 0;
-                let percent = |share: f64| match first {
-                    true => format!("{:.0} %", 100.0 * share),
-                    false => String::new(),
+                let percent = |share: f64| {
+                    if first { format!("{:.0} %", 100.0 * share) } else { String::new() }
                 };
                 table.row([
                     if first { one.block.clone() } else { String::new() },

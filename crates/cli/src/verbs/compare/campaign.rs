@@ -9,7 +9,7 @@ use crate::table::count;
 use serde::Serialize;
 use slackline_formats::csv::Csv;
 use slackline_lab::campaign::{
-    Campaign, Counts, Identity, Kind, METRICS, Method, Shard, Store, StoreError, merge, run,
+    Campaign, Counts, Identity, METRICS, Method, MethodKind, Shard, Store, StoreError, merge, run,
     write_csv, write_records,
 };
 use slackline_lab::compare::{Comparison, Options, compare};
@@ -233,15 +233,15 @@ impl Compare {
         &self,
         store: &Store,
         methods: &[Method],
-    ) -> Result<Vec<(Kind, Comparison)>, Failure> {
+    ) -> Result<Vec<(MethodKind, Comparison)>, Failure> {
         let options = self.measured()?;
         let table = store.table_of(&options.metric).map_err(failure)?;
         if table.is_empty() {
             let message = format!("{}: there are no runs", store.file().display());
             return Err(Failure::input(message));
         }
-        let kinds = [Kind::Plan, Kind::Simulate];
-        let there: Vec<Kind> = kinds
+        let kinds = [MethodKind::Plan, MethodKind::Simulate];
+        let there: Vec<MethodKind> = kinds
             .into_iter()
             .filter(|kind| {
                 let column = table.column("kind");
@@ -272,7 +272,7 @@ impl Compare {
     /// Prints comparisons.
     fn show(
         &self,
-        comparisons: &[(Kind, Comparison)],
+        comparisons: &[(MethodKind, Comparison)],
         name: &str,
         output: &mut Output,
     ) -> Result<(), Failure> {
@@ -289,8 +289,8 @@ impl Compare {
                     if comparisons.len() > 1 {
                         let gap = if at > 0 { "\n" } else { "" };
                         let judged = match kind {
-                            Kind::Plan => "judged by plans",
-                            Kind::Simulate => "judged by simulated runs",
+                            MethodKind::Plan => "judged by plans",
+                            MethodKind::Simulate => "judged by simulated runs",
                         };
                         output.say(&format!("{gap}{}\n", output.bold(judged)))?;
                     }
@@ -303,7 +303,7 @@ impl Compare {
 
     fn report(
         &self,
-        comparisons: &[(Kind, Comparison)],
+        comparisons: &[(MethodKind, Comparison)],
         campaign: &Campaign,
         output: &mut Output,
     ) -> Result<(), Failure> {
@@ -315,7 +315,7 @@ impl Compare {
         Ok(())
     }
 
-    fn page(&self, comparisons: &[(Kind, Comparison)], campaign: &Campaign) -> String {
+    fn page(&self, comparisons: &[(MethodKind, Comparison)], campaign: &Campaign) -> String {
         let about = html::About {
             name: &campaign.name,
             question: &campaign.question,
@@ -331,7 +331,7 @@ impl Compare {
         &self,
         campaign: &Campaign,
         store: &Store,
-        comparisons: &[(Kind, Comparison)],
+        comparisons: &[(MethodKind, Comparison)],
         folder: &Path,
         output: &mut Output,
     ) -> Result<(), Failure> {
@@ -378,7 +378,7 @@ fn check_bundle(campaign: &Campaign, folder: &Path) -> Result<(), Failure> {
 }
 
 /// The rows of one kind.
-fn only(table: &Csv, kind: Kind) -> Csv {
+fn only(table: &Csv, kind: MethodKind) -> Csv {
     let Some(column) = table.column("kind") else { return table.clone() };
     if column.texts.len() == 1 {
         return table.clone();

@@ -3,7 +3,7 @@
 
 use super::report::{number, variation, words};
 use slackline_engine::{Ending, Recording};
-use slackline_lab::campaign::{Campaign, Kind};
+use slackline_lab::campaign::{Campaign, MethodKind};
 use slackline_lab::compare::{Comparison, GroupTable, Pair};
 use slackline_view::plot::{self, BoxPlot, Cell, Line, Point};
 use slackline_view::{Chart, gantt};
@@ -64,14 +64,14 @@ pub(in crate::verbs) fn picture(out: &mut String, svg: &str, alt: &str) {
 }
 
 /// The page of results whose making is not known.
-pub(super) fn page_of_results(about: &About<'_>, kinds: &[(Kind, Comparison)]) -> String {
+pub(super) fn page_of_results(about: &About<'_>, kinds: &[(MethodKind, Comparison)]) -> String {
     page(about, kinds, &[])
 }
 
 /// The page.
 pub(super) fn page(
     about: &About<'_>,
-    kinds: &[(Kind, Comparison)],
+    kinds: &[(MethodKind, Comparison)],
     gantts: &[(String, String)],
 ) -> String {
     let mut out = String::new();
@@ -88,8 +88,8 @@ pub(super) fn page(
     for (kind, found) in kinds {
         if kinds.len() > 1 {
             let judged = match kind {
-                Kind::Plan => "Judged by plans",
-                Kind::Simulate => "Judged by simulated runs",
+                MethodKind::Plan => "Judged by plans",
+                MethodKind::Simulate => "Judged by simulated runs",
             };
             let _ = writeln!(out, "<h2>{judged}</h2>");
         }
@@ -114,9 +114,10 @@ fn answer(out: &mut String, found: &Comparison) {
     out.push_str("<h3>In words</h3>\n<ul>\n");
     for table in &found.tables {
         let pairs: Vec<&Pair> = found.pairs.iter().filter(|p| p.factors == table.factors).collect();
-        let place = match table.factors.0.is_empty() {
-            true => String::new(),
-            false => format!("At {}: ", table.factors),
+        let place = if table.factors.0.is_empty() {
+            String::new()
+        } else {
+            format!("At {}: ", table.factors)
         };
         let mut say = |text: &str| {
             let _ = writeln!(out, "<li>{}{}</li>", escaped(&place), escaped(text));
@@ -298,10 +299,8 @@ fn heat(out: &mut String, found: &Comparison) {
 }
 
 fn of_group(out: &mut String, found: &Comparison, table: &GroupTable) {
-    let place = match table.factors.0.is_empty() {
-        true => String::new(),
-        false => format!(" at {}", table.factors),
-    };
+    let place =
+        if table.factors.0.is_empty() { String::new() } else { format!(" at {}", table.factors) };
     let metric = &found.metric;
     let boxes: Vec<BoxPlot> = found
         .methods
@@ -419,17 +418,17 @@ fn tables(out: &mut String, found: &Comparison) {
 }
 
 /// What was modelled, by which version, and how to make it again.
-fn model(out: &mut String, about: &About<'_>, kinds: &[(Kind, Comparison)]) {
+fn model(out: &mut String, about: &About<'_>, kinds: &[(MethodKind, Comparison)]) {
     out.push_str("<h2>How this was made</h2>\n<ul>\n");
     for (kind, found) in kinds {
         // Nobody knows how results of others were made.
         let text = match kind {
             _ if about.file.is_empty() => "Results were taken as they stand in the table.",
-            Kind::Plan => {
+            MethodKind::Plan => {
                 "Plans are judged as planned: estimates are taken for true, transfers do not disturb each other, and \
                  hosts neither change nor fail."
             }
-            Kind::Simulate => {
+            MethodKind::Simulate => {
                 "Simulated runs share links as the network model says; hosts and links change and fail as the scenario \
                  says, and nothing else disturbs them: no operating-system noise, no other users, no scheduling overhead."
             }
@@ -459,7 +458,7 @@ fn model(out: &mut String, about: &About<'_>, kinds: &[(Kind, Comparison)]) {
 pub(super) fn gantts(campaign: &Campaign) -> Vec<(String, String)> {
     let combinations = campaign.combinations();
     let mut charts = Vec::new();
-    for kind in [Kind::Plan, Kind::Simulate] {
+    for kind in [MethodKind::Plan, MethodKind::Simulate] {
         let Some(combination) = combinations.iter().find(|c| c.kind == kind) else { continue };
         let draw = campaign.draw(*combination, 1, super::campaign::VERSION);
         let Ok(stage) = draw.stage() else { continue };
@@ -471,12 +470,12 @@ pub(super) fn gantts(campaign: &Campaign) -> Vec<(String, String)> {
             let Ok(problem) = stage.problem() else { continue };
             let title = format!("{} {}", kind.name(), method.text);
             let chart = match kind {
-                Kind::Plan => {
+                MethodKind::Plan => {
                     let planner = method.planner(&problem, 0).ok();
                     let plan = planner.and_then(|p| p.plan(&problem).ok());
                     plan.map(|plan| Chart::of_schedule(&problem, &plan))
                 }
-                Kind::Simulate => method.policy(&problem, 0).ok().and_then(|mut policy| {
+                MethodKind::Simulate => method.policy(&problem, 0).ok().and_then(|mut policy| {
                     let run = stage.run_as(policy.as_mut(), Recording::KeepWork, None).ok();
                     let run = run.filter(|outcome| outcome.ending == Ending::Finished)?;
                     Some(Chart::of_schedule(&problem, &run.schedule))

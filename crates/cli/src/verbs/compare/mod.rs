@@ -7,12 +7,12 @@ pub(super) mod report;
 mod slurm;
 
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use clap::{Args, ValueEnum};
 use slackline_analysis::statistics::{Scale, Sense};
 use slackline_formats::csv::Csv;
-use slackline_lab::campaign::{Kind, Shard, Store};
+use slackline_lab::campaign::{MethodKind, Shard, Store};
 use slackline_lab::compare::{Comparison, Options, compare};
 use std::path::{Path, PathBuf};
 
@@ -215,7 +215,7 @@ impl Compare {
                     file.display()
                 ),
             };
-            let kinds = [(Kind::Simulate, comparison)];
+            let kinds = [(MethodKind::Simulate, comparison)];
             let page = html::page_of_results(&about, &kinds);
             output.files.write(file, |out| out.write_all(page.as_bytes()))?;
             let [(_, comparison)] = kinds;

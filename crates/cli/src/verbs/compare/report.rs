@@ -14,9 +14,10 @@ pub(in crate::verbs) fn number(value: f64) -> String {
         () => {
             let digits = (3 - size.log10().floor() as i32).max(0) as usize;
             let text = format!("{value:.digits$}");
-            match text.contains('.') {
-                true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-                false => text,
+            if text.contains('.') {
+                text.trim_end_matches('0').trim_end_matches('.').to_string()
+            } else {
+                text
             }
         }
     }
@@ -55,9 +56,10 @@ pub(super) fn tell(found: &Comparison, output: &mut Output) -> Result<(), Failur
     for table in &found.tables {
         let group = |factors: &Factors| *factors == table.factors;
         let blocks = count(table.blocks.len(), "block");
-        match table.factors.0.is_empty() {
-            true => output.say(&format!("\n{blocks}\n\n"))?,
-            false => output.say(&format!("\n{}: {blocks}\n\n", table.factors))?,
+        if table.factors.0.is_empty() {
+            output.say(&format!("\n{blocks}\n\n"))?
+        } else {
+            output.say(&format!("\n{}: {blocks}\n\n", table.factors))?
         }
         let mut methods = Table::new(&[
             "<method",
@@ -168,9 +170,8 @@ pub(super) fn variation(found: &Comparison) -> Option<String> {
 
 /// A warning in words.
 pub(super) fn words(warning: &Warning) -> String {
-    let place = |factors: &Factors| match factors.0.is_empty() {
-        true => String::new(),
-        false => format!("{factors}: "),
+    let place = |factors: &Factors| {
+        if factors.0.is_empty() { String::new() } else { format!("{factors}: ") }
     };
     match warning {
         Warning::Incomplete { factors, blocks, complete } => format!(

@@ -100,9 +100,10 @@ impl Compare {
             .stdin(Stdio::piped());
         let text = answer(command, Some(&script))?;
         let job = text.trim().split(';').next().unwrap_or_default().to_string();
-        match job.is_empty() {
-            true => Err(Failure::work("sbatch did not say the number of the job")),
-            false => Ok(job),
+        if job.is_empty() {
+            Err(Failure::work("sbatch did not say the number of the job"))
+        } else {
+            Ok(job)
         }
     }
 }

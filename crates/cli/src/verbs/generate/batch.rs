@@ -1,9 +1,9 @@
 //! Workloads of batch systems, and scenarios from their logs.
 
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::input::read_platform;
 use crate::output::Output;
+use crate::path_check::Files;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use slackline_centre::batch::{Machine, Policy, Replay, Site};
 use slackline_formats::batch_log::{self, BatchLog, Wrong};

@@ -1,9 +1,9 @@
 //! Reading what was asked for, making it, and writing one file or a population with a manifest.
 
-use super::made::{Entry, Form, Made, Thing};
-use crate::files::Files;
+use super::write::{Form, GeneratedFile, GeneratedInput, Thing};
 use crate::input::{read_document, read_platform, read_workflow};
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, count};
 use clap::ArgMatches;
 use serde::Serialize;
@@ -23,7 +23,7 @@ use slackline_schedule::{Request, registry};
 use std::path::{Path, PathBuf};
 
 /// What the generators work on, and the form of what they make.
-pub(super) struct Job {
+pub(super) struct Generation {
     population: Population,
     member: Option<u64>,
     output: Option<PathBuf>,
@@ -44,12 +44,12 @@ pub(super) struct Job {
     runnable: Option<Runnable>,
 }
 
-impl Job {
+impl Generation {
     pub(super) fn read(
         generator: &'static Generator,
         matches: &ArgMatches,
         output: &mut Output,
-    ) -> Result<Job, Failure> {
+    ) -> Result<Generation, Failure> {
         let mut given = Vec::new();
         for parameter in generator.parameters() {
             if let Some(value) = matches.get_one::<String>(parameter.name) {
@@ -77,7 +77,7 @@ impl Job {
                 ),
             }
         }
-        let mut job = Job {
+        let mut job = Generation {
             population: Population::new(generator, &given, count, seed)?,
             member: number("member"),
             output: path("output"),
@@ -177,7 +177,7 @@ impl Job {
         Ok(())
     }
 
-    fn make(&self, member: &Member) -> Result<Made, Failure> {
+    fn make(&self, member: &Member) -> Result<GeneratedInput, Failure> {
         let generator = self.population.generator;
         let (settings, seed) = (&member.settings, member.seed);
         let mut command = self.population.command(member);
@@ -214,7 +214,7 @@ impl Job {
         };
         let bandwidth =
             settings.iter().find(|(n, _)| *n == "bandwidth").map(|(_, v)| v.to_string());
-        Ok(Made { thing, command, bandwidth })
+        Ok(GeneratedInput { thing, command, bandwidth })
     }
 
     /// The format to write: as said, or as the name of the file says.
@@ -379,7 +379,7 @@ struct Manifest {
     family: &'static str,
     generator: &'static str,
     source: &'static str,
-    members: Vec<Entry>,
+    members: Vec<GeneratedFile>,
 }
 
 /// How like the generated workflow is to one it was learnt from.
@@ -420,7 +420,7 @@ pub(super) fn study(matches: &ArgMatches, output: &mut Output) -> Result<(), Fai
     };
     let seed = matches.get_one::<u64>("seed").copied().unwrap_or(1);
     let population = study.population(seed)?;
-    let job = Job {
+    let job = Generation {
         first: Some(matches.get_one::<u64>("first").copied().unwrap_or(population.len())),
         population,
         member: None,

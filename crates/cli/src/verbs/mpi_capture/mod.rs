@@ -34,7 +34,7 @@ pub(crate) struct MpiCapture {
     output: PathBuf,
     /// The MPI of the program; found in its file if left out (not where a script starts it)
     #[arg(long, value_enum)]
-    mpi: Option<Kind>,
+    mpi: Option<MpiLibrary>,
     /// The compiler of that MPI [default: mpicc.mpich or mpicc.openmpi, else mpicc]
     #[arg(long, value_name = "MPICC")]
     cc: Option<PathBuf>,
@@ -55,7 +55,7 @@ pub(crate) struct MpiCapture {
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Kind {
+enum MpiLibrary {
     Mpich,
     OpenMpi,
 }
@@ -78,8 +78,8 @@ impl MpiCapture {
             }
         };
         let mpi = match self.mpi {
-            Some(Kind::Mpich) => Mpi::Mpich,
-            Some(Kind::OpenMpi) => Mpi::OpenMpi,
+            Some(MpiLibrary::Mpich) => Mpi::Mpich,
+            Some(MpiLibrary::OpenMpi) => Mpi::OpenMpi,
             None => self.mpi_of_command()?,
         };
         let folder = self.folder()?;

@@ -141,9 +141,8 @@ fn ranges(problem: &Problem<'_>, procs: &[ProcId]) -> String {
             _ => spans.push((place, place)),
         }
     }
-    let span = |&(from, to): &(usize, usize)| match from == to {
-        true => from.to_string(),
-        false => format!("{from}-{to}"),
+    let span = |&(from, to): &(usize, usize)| {
+        if from == to { from.to_string() } else { format!("{from}-{to}") }
     };
     let spans: Vec<String> = spans.iter().map(span).collect();
     format!("{} {}", problem.platform().class(cluster).name, spans.join(","))
@@ -262,19 +261,22 @@ fn differs(check: &Check) -> bool {
 /// How a forecast stands to the run that a workflow was recorded from.
 pub(in crate::verbs) fn beside_recorded(end: f64, recorded: f64) -> String {
     let times = recorded / end;
-    match end > 0.0 {
-        true if times >= 2.0 => format!("the recorded run took {times:.1} times as long"),
-        true => format!("by the recorded run, {:+.0} %", 100.0 * (times - 1.0)),
-        false => "the run that the workflow was recorded from".to_string(),
+    if end <= 0.0 {
+        "the run that the workflow was recorded from".to_string()
+    } else if times >= 2.0 {
+        format!("the recorded run took {times:.1} times as long")
+    } else {
+        format!("by the recorded run, {:+.0} %", 100.0 * (times - 1.0))
     }
 }
 
 /// How far the run is from the plan.
 fn difference(check: &Check) -> String {
     let Check { planned, simulated, .. } = *check;
-    match planned > 0.0 {
-        true => format!("{:+.1} % in the run", (simulated / planned - 1.0) * 100.0),
-        false => "not so in the run".to_string(),
+    if planned > 0.0 {
+        format!("{:+.1} % in the run", (simulated / planned - 1.0) * 100.0)
+    } else {
+        "not so in the run".to_string()
     }
 }
 
@@ -300,9 +302,10 @@ pub(super) fn comparison(
     if priced {
         headings.push(">cost");
     }
-    match spread {
-        true => headings.extend([">mean", ">p95", ">slack"]),
-        false => headings.extend([">used", ">moved"]),
+    if spread {
+        headings.extend([">mean", ">p95", ">slack"])
+    } else {
+        headings.extend([">used", ">moved"])
     }
     // A terminal may hold less; the first are missed least.
     let spare = ["moved", "used", "took", "slack", "to best", "planned"];

@@ -1,7 +1,7 @@
 //! `slackline platform from-logs`: a site as its own logs show it.
 
-use crate::files::Files;
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::table::{Table, count};
 use clap::Args;
 use slackline_core::Failure;

@@ -268,9 +268,10 @@ impl Run {
                 network: model::settings(&self.config)?,
                 stealing: None,
                 pin: self.pin,
-                checksum_limit: match self.no_checksums {
-                    true => Some(0),
-                    false => self.checksum_limit.map(|bytes| bytes as u64),
+                checksum_limit: if self.no_checksums {
+                    Some(0)
+                } else {
+                    self.checksum_limit.map(|bytes| bytes as u64)
                 },
                 scratch: self.scratch.clone(),
                 slurm: (self.on == On::Slurm).then(|| self.slurm.settings()),
@@ -351,7 +352,10 @@ pub(super) fn repeat(path: &Path, outputs: &Outputs, output: &mut Output) -> Res
 }
 
 impl Outputs {
-    pub(super) fn files<'a>(&'a self, files: crate::files::Files<'a>) -> crate::files::Files<'a> {
+    pub(super) fn files<'a>(
+        &'a self,
+        files: crate::path_check::Files<'a>,
+    ) -> crate::path_check::Files<'a> {
         files
             .draws("--gantt", self.gantt.as_ref())
             .writes("--trace", self.trace.as_ref())

@@ -182,9 +182,10 @@ impl<'a> View<'a> {
         };
         let mut text = String::new();
         for host in platform.host_ids().take(HOSTS) {
-            let state = match now.lost[host.index()] {
-                true => "lost".to_string(),
-                false => running(host).collect::<Vec<_>>().join(" "),
+            let state = if now.lost[host.index()] {
+                "lost".to_string()
+            } else {
+                running(host).collect::<Vec<_>>().join(" ")
             };
             text.push('\n');
             text.push_str(&printable(&format!("  {:16} {state}", platform.host(host).name)));

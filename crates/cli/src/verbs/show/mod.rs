@@ -4,9 +4,9 @@ mod document;
 pub(crate) mod platform;
 mod workflow;
 
-use crate::files::Files;
 use crate::input::{Sources, format_parser, read_document, read_platform};
 use crate::output::Output;
+use crate::path_check::Files;
 use crate::picture;
 use crate::table::count;
 use crate::verbs::choices;
@@ -120,13 +120,12 @@ impl Show {
         let facts = workflow::Facts::of(workflow, platform.as_ref())?;
         if self.json {
             let leased = platform.as_ref().is_some_and(slackline_model::Platform::has_leasable);
-            let subworkflows = match leased {
+            let subworkflows = if leased {
                 // As the methods for leased machines see it.
-                true => {
-                    let control = Control::of_plain(workflow).map_err(Failure::input)?;
-                    Some(part_facts(&control))
-                }
-                false => None,
+                let control = Control::of_plain(workflow).map_err(Failure::input)?;
+                Some(part_facts(&control))
+            } else {
+                None
             };
             let facts = facts.document(workflow, &past);
             output.json(&WithParts { facts, subworkflows })?;
@@ -179,7 +178,7 @@ impl Show {
                 .with_help("leave out --svg, or name a workflow or a schedule"));
         }
         if self.json {
-            return output.json(&platform::Document::of(&platform));
+            return output.json(&platform::PlatformDocument::of(&platform));
         }
         let text = platform::tell(&platform, output);
         output.text(&text)
@@ -221,13 +220,12 @@ impl Show {
                 bytes_moved: summary.bytes_moved,
             });
         }
-        let chart = match trace::recognise(text) {
-            true => {
-                let read = trace::read(text, problem.workflow(), problem.platform());
-                let trace = read.map_err(|e| e.in_file(&self.file))?;
-                Chart::of_trace(&problem, &trace).with_traced_transfers(&problem, &trace)
-            }
-            false => Chart::of_schedule(&problem, &schedule),
+        let chart = if trace::recognise(text) {
+            let read = trace::read(text, problem.workflow(), problem.platform());
+            let trace = read.map_err(|e| e.in_file(&self.file))?;
+            Chart::of_trace(&problem, &trace).with_traced_transfers(&problem, &trace)
+        } else {
+            Chart::of_schedule(&problem, &schedule)
         };
         let mut chart = chart.without_idle_hosts();
         chart.title = file_name(&self.file);

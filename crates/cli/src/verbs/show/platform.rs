@@ -173,7 +173,7 @@ fn billed(class: &Class) -> String {
 
 /// The JSON document of a platform.
 #[derive(Serialize)]
-pub(crate) struct Document<'a> {
+pub(crate) struct PlatformDocument<'a> {
     schema: &'static str,
     name: &'a str,
     hosts: usize,
@@ -224,8 +224,8 @@ struct ClassEntry<'a> {
     leasable: bool,
 }
 
-impl<'a> Document<'a> {
-    pub(crate) fn of(platform: &'a Platform) -> Document<'a> {
+impl<'a> PlatformDocument<'a> {
+    pub(crate) fn of(platform: &'a Platform) -> PlatformDocument<'a> {
         let own = |class: &'a Class| class.resources.as_deref();
         let gpu = |kind: &'a slackline_model::resources::DeviceKind| GpuEntry {
             kind: &kind.name,
@@ -248,7 +248,7 @@ impl<'a> Document<'a> {
             price_per_core_second: class.price,
             leasable: class.leasable,
         };
-        Document {
+        PlatformDocument {
             schema: schema::names::PLATFORM,
             name: platform.name(),
             hosts: platform.hosts().len(),

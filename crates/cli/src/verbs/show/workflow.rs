@@ -26,10 +26,10 @@ pub(super) struct Facts {
     /// Mean time of a transfer over mean time of a task, and where.
     ccr: f64,
     ccr_on: String,
-    kinds: Vec<Kind>,
+    kinds: Vec<KindFacts>,
 }
 
-struct Kind {
+struct KindFacts {
     name: String,
     count: usize,
     total: f64,
@@ -115,9 +115,10 @@ impl Facts {
             }
         }
         for demand in demands(workflow) {
-            let range = match demand.least == demand.most {
-                true => demand.show(demand.most),
-                false => format!("{} to {}", demand.show(demand.least), demand.show(demand.most)),
+            let range = if demand.least == demand.most {
+                demand.show(demand.most)
+            } else {
+                format!("{} to {}", demand.show(demand.least), demand.show(demand.most))
             };
             let tasks = count(demand.tasks, "task");
             row(&demand.resource, format!("{range}, demanded by {tasks}"));
@@ -211,8 +212,12 @@ impl Facts {
     }
 
     /// The document for machines.
-    pub(super) fn document<'a>(&'a self, workflow: &'a Workflow, past: &'a Past) -> Document<'a> {
-        Document {
+    pub(super) fn document<'a>(
+        &'a self,
+        workflow: &'a Workflow,
+        past: &'a Past,
+    ) -> WorkflowDocument<'a> {
+        WorkflowDocument {
             schema: schema::names::WORKFLOW,
             name: workflow.name(),
             tasks: workflow.len(),
@@ -269,10 +274,7 @@ fn recorded_machines(run: &Run) -> String {
             m.memory_bytes.map(fmt_bytes),
         ];
         let known: Vec<String> = known.into_iter().flatten().collect();
-        match known.is_empty() {
-            true => m.name.clone(),
-            false => format!("{} ({})", m.name, known.join(", ")),
-        }
+        if known.is_empty() { m.name.clone() } else { format!("{} ({})", m.name, known.join(", ")) }
     };
     let mut shown: Vec<String> = run.machines.iter().take(SHOWN).map(one).collect();
     if run.machines.len() > SHOWN {
@@ -288,8 +290,8 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Kinds in order of first appearance.
-fn kinds(workflow: &Workflow) -> Vec<Kind> {
-    let blank = |kind: usize| Kind {
+fn kinds(workflow: &Workflow) -> Vec<KindFacts> {
+    let blank = |kind: usize| KindFacts {
         name: workflow.kind_name(KindId::new(kind)).to_string(),
         count: 0,
         total: 0.0,
@@ -297,7 +299,7 @@ fn kinds(workflow: &Workflow) -> Vec<Kind> {
         most: 0.0,
         bytes_out: 0.0,
     };
-    let mut kinds: Vec<Kind> = (0..workflow.kinds()).map(blank).collect();
+    let mut kinds: Vec<KindFacts> = (0..workflow.kinds()).map(blank).collect();
     for task in workflow.tasks() {
         let kind = &mut kinds[workflow.kind(task).index()];
         let seconds = seconds(workflow, task);
@@ -363,7 +365,7 @@ fn sparkline(widths: &[u32], columns: usize) -> String {
 
 /// The JSON document of a workflow.
 #[derive(Serialize)]
-pub(super) struct Document<'a> {
+pub(super) struct WorkflowDocument<'a> {
     schema: &'static str,
     name: &'a str,
     tasks: usize,

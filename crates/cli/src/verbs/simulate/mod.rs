@@ -1,11 +1,11 @@
 //! `slackline simulate`: what happens when work shares a platform.
 
 mod curve;
+mod replications;
 pub(super) mod report;
 mod several;
 mod why;
 pub(super) mod workflow;
-mod worlds;
 
 use crate::input::{LimitOptions, OverheadOptions, Sources, factor, seconds};
 use crate::model::ModelOptions;
@@ -397,8 +397,9 @@ pub(crate) fn carry_out(
         }
         return choices::simulate(&input, outputs.json, outputs.gantt.as_deref(), output);
     }
-    match setup.is_replicated() {
-        true => worlds::simulate(&setup, &policies, outputs, output),
-        false => workflow::simulate(setup, policies, outputs, output),
+    if setup.is_replicated() {
+        replications::simulate(&setup, &policies, outputs, output)
+    } else {
+        workflow::simulate(setup, policies, outputs, output)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::report::blocks;
 use crate::table::{Table, count, cut};
-use slackline_analysis::load_series::{Course, Loads};
+use slackline_analysis::load_series::{LoadSeries, Loads};
 use slackline_analysis::workflow_metrics::{Served, Totals};
 use slackline_core::simulation::Ran;
 use slackline_model::Problem;
@@ -129,7 +129,7 @@ fn together(ran: &Ran, width: usize) -> String {
 }
 
 /// The courses of a run, with what each is called.
-pub(super) fn courses(problem: &Problem<'_>, ran: &Ran) -> [(&'static str, Course); 3] {
+pub(super) fn courses(problem: &Problem<'_>, ran: &Ran) -> [(&'static str, LoadSeries); 3] {
     let Loads { waiting, running, idle } = Loads::of(problem, &ran.outcome, &ran.served);
     [("workflows waiting", waiting), ("workflows running", running), ("processors idle", idle)]
 }

@@ -4,7 +4,7 @@
 use crate::table::Table;
 use slackline_core::simulation::Ran;
 use slackline_model::units::fmt_seconds;
-use slackline_react::{Alternative, Reasons, Transfers};
+use slackline_react::{Alternative, Explanation, Transfers};
 
 pub(super) fn told(ran: &Ran, width: usize) -> String {
     let calls = ran.log.calls.iter().filter_map(|call| Some((call.at, call.why.as_ref()?)));
@@ -12,14 +12,15 @@ pub(super) fn told(ran: &Ran, width: usize) -> String {
     for (at, reasons) in calls {
         text.push_str(&one(at, reasons, width));
     }
-    match text.is_empty() {
-        true => format!("\n{} says nothing of what it weighs.\n", ran.name),
-        false => format!("\nWhat {} weighed:\n{text}", ran.name),
+    if text.is_empty() {
+        format!("\n{} says nothing of what it weighs.\n", ran.name)
+    } else {
+        format!("\nWhat {} weighed:\n{text}", ran.name)
     }
 }
 
-fn one(at: f64, reasons: &Reasons, width: usize) -> String {
-    let Reasons { cause, alternatives, taken, why } = reasons;
+fn one(at: f64, reasons: &Explanation, width: usize) -> String {
+    let Explanation { cause, alternatives, taken, why } = reasons;
     let name = |a: &Alternative| format!("{}, {}", a.plan, inputs(a.transfers));
     let chosen = alternatives.get(*taken).map_or_else(String::new, name);
     let head = format!("\n  {}, {cause}: {chosen} ({why})\n", fmt_seconds(at));

@@ -4,7 +4,7 @@ use super::{Outputs, curve, report, several, why};
 use crate::input::told;
 use crate::output::Output;
 use crate::picture;
-use slackline_analysis::load_series::Course;
+use slackline_analysis::load_series::LoadSeries;
 use slackline_core::Failure;
 use slackline_core::request::SimulationSetup;
 use slackline_core::simulation::{self, Ran, own_name};
@@ -142,8 +142,8 @@ pub(in crate::verbs) fn draw(
     chart.facts = report::facts(problem, ran);
     if !ran.served.is_empty() {
         let course = |(name, course): (&str, _)| {
-            let Course(steps) = course;
-            view::Course { name: name.to_string(), steps, ..view::Course::default() }
+            let LoadSeries(steps) = course;
+            view::StepSeries { name: name.to_string(), steps, ..view::StepSeries::default() }
         };
         chart.courses = several::courses(problem, ran).into_iter().map(course).collect();
     }

@@ -4,9 +4,9 @@
 use super::runs::Family::F2;
 use super::runs::Method::{Gtp, GtpC, Heft};
 use super::runs::{Run, Runs, Setting};
+use crate::gtp_cases::Links;
 use crate::papers::report::Findings;
 use crate::papers::{Cell, Table, Unit};
-use crate::worlds::Links;
 use slackline_analysis::statistics::Estimate;
 
 pub(super) fn findings(runs: &Runs) -> Findings {

@@ -2,9 +2,9 @@
 //! disturbs them, and contention alone breaks them.
 
 use crate::cell::{self, Recipe, planner, policy};
+use crate::gtp_cases::{GtpCase, GtpSettings, Links, RunOptions, contention_example, edges_of};
 use crate::papers::report::Findings;
 use crate::papers::{Claim, Rule, StudyError, Unit, Watch};
-use crate::worlds::{GtpWorld, Kind, Links, Way, contention_example, edges_of};
 use slackline_analysis::statistics::Estimate;
 use slackline_react::Transfers;
 
@@ -70,7 +70,7 @@ fn members(graphs: usize) -> std::ops::Range<usize> {
 
 /// A plan without contention or changes, as run and as promised.
 fn still_run(name: &str, graph: usize, seed: u64) -> Result<(cell::Cell, cell::Cell), StudyError> {
-    let kind = Kind {
+    let kind = GtpSettings {
         processors: 10,
         tasks: 50,
         variability: 0.0,
@@ -78,10 +78,10 @@ fn still_run(name: &str, graph: usize, seed: u64) -> Result<(cell::Cell, cell::C
         persistence: 3.0,
         failure: false,
     };
-    let world = GtpWorld::with_links(&kind, graph, seed, Links::Free)?;
+    let world = GtpCase::with_links(&kind, graph, seed, Links::Free)?;
     let (policy, planner) = (policy("static")?, planner(name)?);
-    let way = Way { policy, planner, transfers: Transfers::Push, period: 0.1 };
-    Ok((world.cell(&way)?, world.promised(planner)?))
+    let run_options = RunOptions { policy, planner, transfers: Transfers::Push, period: 0.1 };
+    Ok((world.cell(&run_options)?, world.promised(planner)?))
 }
 
 fn edges(seed: u64, graphs: usize, shrink: usize, watch: &Watch<'_>) -> Result<Claim, StudyError> {

@@ -2,8 +2,8 @@
 //! time to collect the requests, the second time, with everything run, to be judged.
 
 use crate::cell::{Cell, Recipe, planner, policy, transfers_name};
+use crate::gtp_cases::{GtpCase, GtpSettings, Links, RunOptions};
 use crate::papers::{Options, Size, StudyError, Watch};
-use crate::worlds::{GtpWorld, Kind, Links, Way};
 use slackline_engine::{Outcome, Recording};
 use slackline_generate::scenario::studied::gtp_doomed;
 use slackline_model::trace::Happening;
@@ -276,8 +276,8 @@ impl Runs {
     }
 }
 
-fn kind(setting: &Setting) -> Kind {
-    Kind {
+fn kind(setting: &Setting) -> GtpSettings {
+    GtpSettings {
         processors: setting.processors,
         tasks: setting.tasks,
         variability: f64::from(setting.variability) / 100.0,
@@ -300,26 +300,26 @@ struct Place {
 }
 
 impl Place {
-    fn world(&self) -> Result<GtpWorld, StudyError> {
-        GtpWorld::with_links(&kind(&self.setting), self.graph, self.seed, self.setting.links)
+    fn world(&self) -> Result<GtpCase, StudyError> {
+        GtpCase::with_links(&kind(&self.setting), self.graph, self.seed, self.setting.links)
     }
 
     /// A run there, and where a processor dies also when the same run ends without that.
-    fn cell(&self, world: &GtpWorld, run: Run) -> Result<(Cell, Option<f64>), StudyError> {
+    fn cell(&self, world: &GtpCase, run: Run) -> Result<(Cell, Option<f64>), StudyError> {
         let method = run.method;
-        let way = Way {
+        let run_options = RunOptions {
             policy: policy(method.policy())?,
             planner: planner(method.planner())?,
             transfers: run.transfers(),
             period: f64::from(run.cycle) / 100.0,
         };
-        let calm = world.cell(&way)?;
+        let calm = world.cell(&run_options)?;
         if !method.fails() {
             return Ok((calm, None));
         }
         let before = calm.run(Recording::Nothing)?.outcome.makespan;
         let host = gtp_doomed(self.setting.processors, self.graph, self.seed);
-        Ok((world.with_failure(host, before / 2.0)?.cell(&way)?, Some(before)))
+        Ok((world.with_failure(host, before / 2.0)?.cell(&run_options)?, Some(before)))
     }
 
     /// All runs there.
@@ -342,7 +342,7 @@ impl Place {
     }
 }
 
-fn figures(world: &GtpWorld, outcome: &Outcome) -> Measured {
+fn figures(world: &GtpCase, outcome: &Outcome) -> Measured {
     let workflow = world.workflow();
     let carries = |e: &slackline_model::EdgeId| workflow.edge_bytes(*e) > 0.0;
     let crosses = |e: &slackline_model::EdgeId| {

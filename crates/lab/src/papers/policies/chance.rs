@@ -3,9 +3,9 @@
 //! five other policies can be compared with it.
 
 use super::super::{Cell, Options, Report, StudyError, Table, Unit, Watch};
-use super::shapes::{behind, decided, geometric, shapes};
+use super::realistic_cases::{behind, decided, geometric, shapes};
 use crate::cell::policy;
-use crate::shapes::{Shape, WORLDS, told_wrong};
+use crate::realistic_cases::{CONDITIONS, RealisticCase, told_wrong};
 use slackline_engine::Stage;
 use slackline_react::Transfers;
 
@@ -15,7 +15,7 @@ const WRONG: f64 = 0.01;
 
 /// Makespans in one replication: our policy's, and its equals'.
 struct Case {
-    world: usize,
+    conditions: usize,
     ours: f64,
     equals: Vec<f64>,
 }
@@ -24,11 +24,11 @@ fn end(stage: Stage) -> Result<f64, StudyError> {
     decided(stage, policy("slackline")?, Transfers::Push).end()
 }
 
-fn case(shape: &Shape, seed: u64) -> Result<Case, StudyError> {
+fn case(shape: &RealisticCase, seed: u64) -> Result<Case, StudyError> {
     let stage = shape.stages(seed)?.stage;
     let equals = (1..=EQUALS).map(|draw| end(told_wrong(&stage, WRONG, draw)?));
     let equals = equals.collect::<Result<_, StudyError>>()?;
-    Ok(Case { world: shape.world, ours: end(stage)?, equals })
+    Ok(Case { conditions: shape.conditions, ours: end(stage)?, equals })
 }
 
 /// Adds a table to a report, over the first seed of every cell.
@@ -56,8 +56,8 @@ pub(super) fn add(
             Cell::exact(behind(&each), Unit::Percent(1)),
         ]);
     };
-    for (at, world) in WORLDS.iter().enumerate() {
-        row(world.name, &|c| c.world == at);
+    for (at, conditions) in CONDITIONS.iter().enumerate() {
+        row(conditions.name, &|c| c.conditions == at);
     }
     row("all", &|_| true);
     report.choices.push(format!(

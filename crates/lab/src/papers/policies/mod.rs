@@ -5,13 +5,13 @@
 //! any other seed is unseen.
 
 mod chance;
-mod shapes;
+mod realistic_cases;
 
 use super::report::Findings;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use crate::cell::Recipe;
+use crate::gtp_cases::{GtpCase, GtpSettings, RunOptions, often};
 use crate::study::{Contender, Grid, Member, Results, compare};
-use crate::worlds::{GtpWorld, Kind, Way, often};
 use slackline_engine::Recording;
 use slackline_react::Transfers;
 use std::time::Instant;
@@ -92,7 +92,7 @@ fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
         worst(&results, &again),
         windows(options, watch)?,
     ];
-    shapes::add(&mut report, options, watch)?;
+    realistic_cases::add(&mut report, options, watch)?;
     chance::add(&mut report, options, watch)?;
     report.timed = Some(Findings { claims: Vec::new(), tables: vec![cost(options, &contenders)?] });
     Ok(report)
@@ -120,7 +120,7 @@ fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
     for (grid, _) in &parts {
         add(Member::all(&grid.cells(), MORE, options.seed + APART), &two);
     }
-    all.extend(shapes::cells(options)?);
+    all.extend(realistic_cases::cells(options)?);
     Ok(all)
 }
 
@@ -132,7 +132,7 @@ fn second_look(
     watch: &Watch<'_>,
 ) -> Result<Results, StudyError> {
     let worst = results.worst_cells(OURS, STATIC).into_iter();
-    let doubtful: Vec<Kind> =
+    let doubtful: Vec<GtpSettings> =
         worst.take_while(|(_, ratio)| ratio.value > DOUBTFUL).map(|(kind, _)| kind).collect();
     let two = [contenders[STATIC], contenders[OURS]];
     compare(&two, &doubtful, MORE, options.seed + APART, watch)
@@ -190,11 +190,12 @@ fn reacts(results: &Results) -> Claim {
 }
 
 /// Families of cells, and all.
-type Family = (String, Box<dyn Fn(&Kind) -> bool>);
+type Family = (String, Box<dyn Fn(&GtpSettings) -> bool>);
 
 fn families(results: &Results) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
-    let mut add = |name: String, keep: Box<dyn Fn(&Kind) -> bool>| families.push((name, keep));
+    let mut add =
+        |name: String, keep: Box<dyn Fn(&GtpSettings) -> bool>| families.push((name, keep));
     for p in [5, 10, 20] {
         add(format!("{p} processors"), Box::new(move |c| c.processors == p));
     }
@@ -221,7 +222,7 @@ fn families(results: &Results) -> Vec<Family> {
 fn by_family(
     title: &str,
     results: &Results,
-    figure: impl Fn(usize, &dyn Fn(&Kind) -> bool) -> Cell,
+    figure: impl Fn(usize, &dyn Fn(&GtpSettings) -> bool) -> Cell,
 ) -> Table {
     let mut columns = vec!["cells"];
     columns.extend(NAMES);
@@ -328,7 +329,7 @@ fn cost(options: &Options, contenders: &[Contender]) -> Result<Table, StudyError
     // Three predecessors per task on average; layers of ten.
     const GRAPH: usize = 7;
     for &(tasks, processors) in sizes {
-        let kind = Kind {
+        let kind = GtpSettings {
             processors,
             tasks,
             variability: 0.5,
@@ -336,12 +337,12 @@ fn cost(options: &Options, contenders: &[Contender]) -> Result<Table, StudyError
             persistence: 3.0,
             failure: false,
         };
-        let world = GtpWorld::new(&kind, GRAPH, options.seed)?;
+        let world = GtpCase::new(&kind, GRAPH, options.seed)?;
         let mut best = [f64::INFINITY; NAMES.len()];
         // Turn by turn, the best of some: what else the machine does disturbs all alike.
         for _ in 0..5 {
             for (seconds, contender) in best.iter_mut().zip(contenders) {
-                let cell = world.cell(&Way::usual(contender.entry)?)?;
+                let cell = world.cell(&RunOptions::usual(contender.entry)?)?;
                 let start = Instant::now();
                 cell.run(Recording::KeepWork)?;
                 *seconds = seconds.min(start.elapsed().as_secs_f64());

@@ -62,7 +62,7 @@ struct Wish {
 
 /// Results of a run.
 #[derive(Clone, Copy)]
-struct Ran {
+struct CloudResult {
     makespan: f64,
     cost: f64,
     replannings: f64,
@@ -151,13 +151,19 @@ impl Cloud {
     }
 
     /// Runs the replication with this number.
-    fn run(&self, wish: &Wish, policy: usize, seed: u64, world: usize) -> Result<Ran, StudyError> {
+    fn run(
+        &self,
+        wish: &Wish,
+        policy: usize,
+        seed: u64,
+        world: usize,
+    ) -> Result<CloudResult, StudyError> {
         let cell = self.cell(wish, policy, seed, world)?;
         let outcome = cell.finish(Recording::Keep)?;
         let problem = self.at_peak(wish)?;
         let cost = Money::of(&problem, &outcome).total;
         let Limits { budget, deadline } = wish.limits;
-        Ok(Ran {
+        Ok(CloudResult {
             makespan: outcome.makespan,
             cost,
             replannings: outcome.counters.replannings as f64,
@@ -218,7 +224,7 @@ fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
         let wish = &wishes[wish];
         clouds[wish.billing].run(wish, policy, options.seed, world)
     })?;
-    let ran: Vec<&[Ran]> = flat.chunks(count.max(1)).collect();
+    let ran: Vec<&[CloudResult]> = flat.chunks(count.max(1)).collect();
     let of = |wish: usize, policy: usize| ran[wish * POLICIES.len() + policy];
     let mut report = Report::new(&PAPER, options, count);
     report.choices = CHOICES.map(String::from).to_vec();
@@ -233,10 +239,10 @@ fn name(wish: &Wish) -> String {
     format!("{file} by {quantum}, {}, {:.0} % above", wish.method, 100.0 * wish.margin)
 }
 
-fn keeps<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [Ran]) -> Claim {
+fn keeps<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [CloudResult]) -> Claim {
     let mut claim =
         Claim::new("keeps", "`qos` keeps both limits at least as often as `static` does");
-    let both = |ran: &Ran| f64::from(u8::from(ran.in_budget && ran.in_time));
+    let both = |ran: &CloudResult| f64::from(u8::from(ran.in_budget && ran.in_time));
     let differences = |wish: usize| -> Vec<f64> {
         of(wish, QOS).iter().zip(of(wish, STATIC)).map(|(a, b)| both(a) - both(b)).collect()
     };
@@ -252,7 +258,7 @@ fn keeps<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [Ran]) -> Claim {
     )
 }
 
-fn promises<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [Ran]) -> Table {
+fn promises<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [CloudResult]) -> Table {
     let columns = [
         "setting",
         "deadline",
@@ -266,7 +272,7 @@ fn promises<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [Ran]) -> Tabl
     ];
     let mut table = Table::new("Promised and realised, means over the worlds", &columns);
     for (index, wish) in wishes.iter().enumerate() {
-        let mean = |policy: usize, figure: fn(&Ran) -> f64, unit: Unit| {
+        let mean = |policy: usize, figure: fn(&CloudResult) -> f64, unit: Unit| {
             Cell::mean(&of(index, policy).iter().map(figure).collect::<Vec<_>>(), unit)
         };
         let number = |value: Option<f64>, unit| Cell::exact(value.unwrap_or(f64::NAN), unit);
@@ -286,7 +292,7 @@ fn promises<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [Ran]) -> Tabl
     table
 }
 
-fn kept<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [Ran]) -> Table {
+fn kept<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [CloudResult]) -> Table {
     let columns = [
         "setting",
         "budget, static",
@@ -299,12 +305,12 @@ fn kept<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [Ran]) -> Table {
     ];
     let mut table = Table::new("Share of the runs that keep the limits", &columns);
     for (index, wish) in wishes.iter().enumerate() {
-        let share = |policy: usize, kept: fn(&Ran) -> bool| {
+        let share = |policy: usize, kept: fn(&CloudResult) -> bool| {
             let kept: Vec<bool> = of(index, policy).iter().map(kept).collect();
             Cell::Figure(Estimate::share(&kept), Unit::Percent(0))
         };
         let mut row = vec![name(wish).into()];
-        let limits: [fn(&Ran) -> bool; 3] =
+        let limits: [fn(&CloudResult) -> bool; 3] =
             [|r| r.in_budget, |r| r.in_time, |r| r.in_budget && r.in_time];
         for kept in limits {
             row.extend([STATIC, QOS].map(|policy| share(policy, kept)));

@@ -1,7 +1,7 @@
 //! Chapter 8: DBCS against DCA, a genetic algorithm, LOSS1, BHEFT and random mapping.
 
 use super::{
-    Case, Done, Drawn, Way, applications, graphs, graphs_of, grid5000, machine, recipes, under,
+    Case, Done, Drawn, Judging, applications, graphs, graphs_of, grid5000, machine, recipes, under,
 };
 use crate::cell::{Recipe, given, planner};
 use crate::papers::report::Findings;
@@ -183,7 +183,7 @@ struct Point {
 }
 
 impl Point {
-    fn succeeds(&self, way: Way) -> bool {
+    fn succeeds(&self, way: Judging) -> bool {
         affordable(self.done.cost, self.budget)
             && approx::le(self.done.makespan(way), self.deadline)
     }
@@ -198,7 +198,7 @@ struct OnMachine {
 
 /// Inputs of the runs of a workflow.
 #[derive(Clone, Copy)]
-struct Job<'j> {
+struct PlanningCase<'j> {
     workflow: &'j Arc<Workflow>,
     platform: &'j Arc<Platform>,
     three: &'j Platform,
@@ -206,7 +206,7 @@ struct Job<'j> {
     search: bool,
 }
 
-impl Job<'_> {
+impl PlanningCase<'_> {
     fn run(&self, seed: u64) -> Result<OnMachine, StudyError> {
         let case = Case::new(self.workflow, self.platform)?;
         let range = Range::of(self.workflow, self.three)?;
@@ -250,7 +250,7 @@ impl Results {
         for (platform, small) in &sites {
             for (index, workflow) in workflows.iter().enumerate() {
                 let search = *small && index < searched;
-                jobs.push(Job { workflow, platform, three, factors, search });
+                jobs.push(PlanningCase { workflow, platform, three, factors, search });
             }
         }
         let flat = watch.over(stage, &jobs, |job| job.run(seed))?;
@@ -259,12 +259,12 @@ impl Results {
     }
 
     /// Share of a site's plans that keep both limits (PSR).
-    fn success(&self, site: usize, point: usize, method: usize, way: Way) -> Estimate {
+    fn success(&self, site: usize, point: usize, method: usize, way: Judging) -> Estimate {
         let all = self.sites[site].iter().filter_map(|r| r.points[point][method]);
         Estimate::share(&all.map(|p| p.succeeds(way)).collect::<Vec<bool>>())
     }
 
-    fn ratio(&self, site: usize, ratio: usize, way: Way) -> Estimate {
+    fn ratio(&self, site: usize, ratio: usize, way: Judging) -> Estimate {
         let all = self.sites[site].iter().filter_map(|r| r.ratios.get(ratio));
         Estimate::share(&all.map(|p| p.succeeds(way)).collect::<Vec<bool>>())
     }
@@ -274,7 +274,7 @@ impl Results {
     }
 
     /// Share of the points of some sites at which DBCS is no more than a few points behind.
-    fn at_least(&self, sites: &[usize], other: usize, way: Way) -> Estimate {
+    fn at_least(&self, sites: &[usize], other: usize, way: Judging) -> Estimate {
         let mut wins = Vec::new();
         for &site in sites {
             for point in 0..self.points() {
@@ -287,7 +287,7 @@ impl Results {
     }
 
     /// The share over the workflows that the search methods ran on too, or over all.
-    fn rate(&self, site: usize, point: usize, method: usize, searched: bool, way: Way) -> f64 {
+    fn rate(&self, site: usize, point: usize, method: usize, searched: bool, way: Judging) -> f64 {
         let same = |r: &&OnMachine| !searched || r.points[point][DCA].is_some();
         let all = self.sites[site].iter().filter(same).filter_map(|r| r.points[point][method]);
         Estimate::share(&all.map(|p| p.succeeds(way)).collect::<Vec<bool>>()).value
@@ -310,12 +310,12 @@ fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     report.choices = CHOICES.map(String::from).to_vec();
     report.findings.claims = vec![rennes(&random), above_bheft(&random), close(&random)];
     report.findings.tables = vec![
-        table("Random graphs", &random, Way::Simulated),
-        table("Random graphs", &random, Way::Planned),
+        table("Random graphs", &random, Judging::Simulated),
+        table("Random graphs", &random, Judging::Planned),
     ];
     report.findings.tables.push(ratios(&random));
     for (label, results) in &sets {
-        report.findings.tables.push(table(label, results, Way::Simulated));
+        report.findings.tables.push(table(label, results, Judging::Simulated));
     }
     report.findings.claims.push(easiest(&sets));
     report.timed = Some(time(&first)?);
@@ -324,7 +324,7 @@ fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
 
 fn rennes(results: &Results) -> Claim {
     let mut claim = Claim::new("5.4 Rennes", "On Rennes BHEFT finds nothing");
-    for way in [Way::Simulated, Way::Planned] {
+    for way in [Judging::Simulated, Judging::Planned] {
         let most = |method| {
             let rate = |point| results.success(0, point, method, way).value;
             Estimate::exact((0..results.points()).map(rate).fold(0.0, f64::max))
@@ -344,7 +344,7 @@ fn rennes(results: &Results) -> Claim {
 fn above_bheft(results: &Results) -> Claim {
     let mut claim =
         Claim::new("5.4 BHEFT", "DBCS is always better than BHEFT; RANDOM is near zero");
-    for way in [Way::Simulated, Way::Planned] {
+    for way in [Judging::Simulated, Judging::Planned] {
         let share = results.at_least(&[0, 1, 2], BHEFT, way);
         let what = format!("points at which DBCS is not behind, {}", way.name());
         claim.check(what, "all", (share, Unit::Percent(0)), Rule::AtLeast(1.0));
@@ -367,7 +367,7 @@ fn close(results: &Results) -> Claim {
         "5.4 search",
         "On Sophia and Lille DBCS is better than the genetic algorithm and LOSS1 in most cases; DCA is close",
     );
-    for way in [Way::Simulated, Way::Planned] {
+    for way in [Judging::Simulated, Judging::Planned] {
         for (other, name) in [(LOSS1, "LOSS1"), (GA, "the genetic algorithm")] {
             let what = format!("points at which DBCS is not behind {name}, {}", way.name());
             let share = results.at_least(&[1, 2], other, way);
@@ -393,7 +393,7 @@ fn easiest(rates: &[(&str, Results)]) -> Claim {
     );
     let mean = |results: &Results| {
         let all = (0..3).flat_map(|s| (0..results.points()).map(move |p| (s, p)));
-        let rate = |(s, p)| results.success(s, p, DBCS, Way::Simulated).value;
+        let rate = |(s, p)| results.success(s, p, DBCS, Judging::Simulated).value;
         all.clone().map(rate).sum::<f64>() / all.count() as f64
     };
     if let [(_, epigenomics), (_, montage), (_, wien)] = rates {
@@ -406,7 +406,7 @@ fn easiest(rates: &[(&str, Results)]) -> Claim {
     claim
 }
 
-fn table(label: &str, results: &Results, way: Way) -> Table {
+fn table(label: &str, results: &Results, way: Judging) -> Table {
     let title = format!("{label}: share of plans that keep both limits (PSR), {}", way.name());
     let mut columns = vec!["site", "a_B", "a_D"];
     columns.extend(METHODS);
@@ -430,7 +430,7 @@ fn ratios(results: &Results) -> Table {
     columns.extend(RATIOS.iter().flat_map(|set| set.iter().map(|(_, value)| *value)));
     let mut table = Table::new("DBCS by `ratio` at (a_D, a_B) = (0.3, 0.3): PSR", &columns);
     for (site, name) in SITES.into_iter().enumerate() {
-        for way in [Way::Simulated, Way::Planned] {
+        for way in [Judging::Simulated, Judging::Planned] {
             let mut row: Vec<Cell> = vec![name.into(), way.name().into()];
             row.extend(
                 (0..RATIOS.len())

@@ -1,7 +1,7 @@
 //! Chapter 6: HBCS against BHEFT, LOSS1, GreedyTime-CD and the cheapest plan.
 
 use super::{
-    Case, Done, Drawn, WAYS, Way, applications, graphs, graphs_of, machine, recipes, under,
+    Case, Done, Drawn, Judging, WAYS, applications, graphs, graphs_of, machine, recipes, under,
 };
 use crate::cell::{self, Recipe, planner};
 use crate::papers::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
@@ -121,12 +121,12 @@ impl OnMachine {
     }
 
     /// Makespan over HEFT's (NM).
-    fn nm(&self, budget: usize, method: usize, way: Way) -> f64 {
+    fn nm(&self, budget: usize, method: usize, way: Judging) -> f64 {
         self.done[budget][method].makespan(way) / self.heft.makespan(way)
     }
 
     /// Whether budget and deadline are kept.
-    fn succeeds(&self, budget: usize, method: usize, k_d: f64, way: Way) -> bool {
+    fn succeeds(&self, budget: usize, method: usize, k_d: f64, way: Judging) -> bool {
         let done = &self.done[budget][method];
         let deadline = self.heft.makespan(way) * (1.0 + 2.0 * k_d);
         affordable(done.cost, self.budgets[budget])
@@ -148,19 +148,19 @@ impl Results {
         Ok(Results(flat.chunks(workflows.len().max(1)).map(<[_]>::to_vec).collect()))
     }
 
-    fn nm(&self, machine: usize, budget: usize, method: usize, way: Way) -> Vec<f64> {
+    fn nm(&self, machine: usize, budget: usize, method: usize, way: Judging) -> Vec<f64> {
         self.0[machine].iter().map(|r| r.nm(budget, method, way)).collect()
     }
 
     /// Improvement of HBCS over another method: (other - HBCS) / other of the mean NM.
-    fn gain(&self, machine: usize, budget: usize, other: usize, way: Way) -> Estimate {
+    fn gain(&self, machine: usize, budget: usize, other: usize, way: Judging) -> Estimate {
         let ours = self.nm(machine, budget, HBCS, way);
         let ratio = Estimate::ratio(&ours, &self.nm(machine, budget, other, way));
         Estimate { value: 1.0 - ratio.value, ..ratio }
     }
 
     /// Share of budgets and machines at which HBCS's mean NM is at most 0.5 % above the least.
-    fn share_best(&self, way: Way) -> Estimate {
+    fn share_best(&self, way: Judging) -> Estimate {
         let mut wins = Vec::new();
         for machine in 0..MACHINES.len() {
             for budget in 0..BUDGETS.len() {
@@ -173,7 +173,14 @@ impl Results {
     }
 
     /// Share of plans within both limits, mean of a site's three machines (PSR).
-    fn success(&self, site: usize, budget: usize, method: usize, k_d: f64, way: Way) -> Estimate {
+    fn success(
+        &self,
+        site: usize,
+        budget: usize,
+        method: usize,
+        k_d: f64,
+        way: Judging,
+    ) -> Estimate {
         let machines = &self.0[3 * site..3 * site + 3];
         let one = |r: &OnMachine| r.succeeds(budget, method, k_d, way);
         let all: Vec<bool> = machines.iter().flatten().map(one).collect();
@@ -321,7 +328,7 @@ fn budgets_kept(label: &str, results: &Results) -> Table {
             let kept: Vec<bool> = all.iter().map(kept).collect();
             let over = |r: &OnMachine| r.done[budget][BHEFT].cost / r.budgets[budget] - 1.0;
             let over: Vec<f64> = all.iter().map(over).collect();
-            let gain = results.gain(machine, budget, BHEFT, Way::Planned);
+            let gain = results.gain(machine, budget, BHEFT, Judging::Planned);
             table.rows.push(vec![
                 MACHINES[machine].into(),
                 BUDGETS[budget].to_string().into(),
@@ -334,7 +341,7 @@ fn budgets_kept(label: &str, results: &Results) -> Table {
     table
 }
 
-fn lengths(results: &Results, way: Way) -> Table {
+fn lengths(results: &Results, way: Judging) -> Table {
     let title = format!("Mean normalised makespan (NM), {}", way.name());
     let mut columns = vec!["machine", "k_B"];
     columns.extend(METHODS);
@@ -352,7 +359,7 @@ fn lengths(results: &Results, way: Way) -> Table {
     table
 }
 
-fn successes(results: &Results, way: Way) -> Table {
+fn successes(results: &Results, way: Judging) -> Table {
     let title = format!("Share of plans that keep budget and deadline (PSR), {}", way.name());
     let mut columns = vec!["site", "k_D", "k_B"];
     columns.extend(METHODS);

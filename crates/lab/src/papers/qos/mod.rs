@@ -111,28 +111,28 @@ struct Done {
 
 impl Done {
     /// As planned or as simulated.
-    fn makespan(&self, way: Way) -> f64 {
+    fn makespan(&self, way: Judging) -> f64 {
         match way {
-            Way::Planned => self.planned,
-            Way::Simulated => self.simulated,
+            Judging::Planned => self.planned,
+            Judging::Simulated => self.simulated,
         }
     }
 }
 
 /// Basis on which plans are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Way {
+enum Judging {
     Simulated,
     Planned,
 }
 
-const WAYS: [Way; 2] = [Way::Simulated, Way::Planned];
+const WAYS: [Judging; 2] = [Judging::Simulated, Judging::Planned];
 
-impl Way {
+impl Judging {
     fn name(self) -> &'static str {
         match self {
-            Way::Simulated => "simulated",
-            Way::Planned => "planned",
+            Judging::Simulated => "simulated",
+            Judging::Planned => "planned",
         }
     }
 }
@@ -186,8 +186,8 @@ fn recipes(
             let case = Case::new(&workflow, &platform)?;
             let planned = plan(&case)?;
             match way {
-                Way::Planned => Ok(planned),
-                Way::Simulated => Ok(case.run(planned.plan()?)),
+                Judging::Planned => Ok(planned),
+                Judging::Simulated => Ok(case.run(planned.plan()?)),
             }
         })
     })

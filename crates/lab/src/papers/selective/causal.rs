@@ -1,7 +1,7 @@
 //! Cost of causality: the same triggers on the engine, where an end is known when it comes.
 
 use super::performance::POPULATION;
-use super::{ALWAYS, Base, Instance, Ran, SLACK, SPARE, STATIC, draw, ran};
+use super::{ALWAYS, Base, Instance, InstanceResult, SLACK, SPARE, STATIC, draw, ran};
 use crate::cell::{Recipe, policy};
 use crate::papers::{Cell, Claim, Report, Rule, StudyError, Table, Unit, Watch};
 use slackline_analysis::statistics::Estimate;
@@ -22,7 +22,7 @@ type Both = [[f64; 2]; 2];
 fn both(instance: &Instance, base: &Base, quality: f64) -> Result<Vec<Both>, StudyError> {
     let one = |(_, way, name): &(&str, usize, &str)| {
         let literal = ran(instance, base, *way, quality)?;
-        let causal = Ran::of(&instance.causal(policy(name)?, base.planner, quality)?)?;
+        let causal = InstanceResult::of(&instance.causal(policy(name)?, base.planner, quality)?)?;
         Ok([[literal.makespan, causal.makespan], [literal.reschedulings, causal.reschedulings]])
     };
     PAIRS.iter().map(one).collect()

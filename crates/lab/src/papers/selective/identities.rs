@@ -32,7 +32,7 @@ pub(super) fn study(
     let mut always =
         Claim::new("Q0.2", "With exact estimates planning again before every task changes nothing");
     for (base, runs) in bases.iter().zip(runs.chunks(graphs.max(1))) {
-        let differ = |r: &[super::Ran; 5], way: usize| {
+        let differ = |r: &[super::InstanceResult; 5], way: usize| {
             (r[way].makespan / r[STATIC].makespan - 1.0).abs() > SAME
         };
         let others =

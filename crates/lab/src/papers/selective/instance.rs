@@ -25,7 +25,7 @@ pub(super) struct Instance {
 
 /// Result of a run of one form.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Ran {
+pub(super) struct InstanceResult {
     pub(super) makespan: f64,
     pub(super) reschedulings: f64,
 }
@@ -64,11 +64,11 @@ impl Instance {
         planner: &'static Algorithm,
         trigger: Trigger,
         quality: f64,
-    ) -> Result<Ran, StudyError> {
+    ) -> Result<InstanceResult, StudyError> {
         let problem = self.problem()?;
         let actual = |task, proc| self.actual(&problem, task, proc, quality);
         let outcome = run_offline(&problem, planner, trigger, actual).map_err(StudyError::of)?;
-        Ok(Ran {
+        Ok(InstanceResult {
             makespan: outcome.schedule.makespan(),
             reschedulings: outcome.reschedulings as f64,
         })
@@ -132,12 +132,12 @@ impl Instance {
     }
 }
 
-impl Ran {
+impl InstanceResult {
     /// Result of a run on the engine.
-    pub(super) fn of(cell: &Cell) -> Result<Ran, StudyError> {
+    pub(super) fn of(cell: &Cell) -> Result<InstanceResult, StudyError> {
         let outcome = cell.finish(Recording::Nothing)?;
         let reschedulings = outcome.counters.replannings as f64;
-        Ok(Ran { makespan: outcome.makespan, reschedulings })
+        Ok(InstanceResult { makespan: outcome.makespan, reschedulings })
     }
 }
 

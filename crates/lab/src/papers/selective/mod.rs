@@ -14,7 +14,7 @@ mod running_time;
 
 use super::{Options, Paper, Report, Size, StudyError, Unit, Watch};
 use crate::cell::Recipe;
-use instance::{Instance, Ran};
+use instance::{Instance, InstanceResult};
 use slackline_generate::unrelated::Population;
 use slackline_react::selective::Trigger;
 use slackline_schedule::{Algorithm, registry};
@@ -65,11 +65,16 @@ const SLACK: usize = 3;
 const SPARE: usize = 4;
 
 /// One way of running an instance in the literal form.
-fn ran(instance: &Instance, base: &Base, way: usize, quality: f64) -> Result<Ran, StudyError> {
+fn ran(
+    instance: &Instance,
+    base: &Base,
+    way: usize,
+    quality: f64,
+) -> Result<InstanceResult, StudyError> {
     let trigger = match way {
         IDEAL => {
             let makespan = instance.ideal(base.planner, quality)?.end()?;
-            return Ok(Ran { makespan, reschedulings: 0.0 });
+            return Ok(InstanceResult { makespan, reschedulings: 0.0 });
         }
         STATIC => Trigger::Never,
         ALWAYS => Trigger::Always,
@@ -80,8 +85,12 @@ fn ran(instance: &Instance, base: &Base, way: usize, quality: f64) -> Result<Ran
 }
 
 /// All five ways.
-fn all_ways(instance: &Instance, base: &Base, quality: f64) -> Result<[Ran; 5], StudyError> {
-    let mut all = [Ran { makespan: 0.0, reschedulings: 0.0 }; 5];
+fn all_ways(
+    instance: &Instance,
+    base: &Base,
+    quality: f64,
+) -> Result<[InstanceResult; 5], StudyError> {
+    let mut all = [InstanceResult { makespan: 0.0, reschedulings: 0.0 }; 5];
     for (way, result) in all.iter_mut().enumerate() {
         *result = ran(instance, base, way, quality)?;
     }

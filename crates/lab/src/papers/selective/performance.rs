@@ -1,6 +1,8 @@
 //! E1: makespan against the error of estimates (figure 3 of the paper).
 
-use super::{ALWAYS, Base, IDEAL, Population, Ran, SLACK, SPARE, STATIC, WAYS, all_ways, draw};
+use super::{
+    ALWAYS, Base, IDEAL, InstanceResult, Population, SLACK, SPARE, STATIC, WAYS, all_ways, draw,
+};
 use crate::papers::{Cell, Claim, Report, Rule, StudyError, Table, Unit, Watch};
 use slackline_analysis::statistics::Estimate;
 
@@ -16,7 +18,7 @@ const TOLERANCE: f64 = 0.03;
 /// Results by quality, base, graph.
 struct Runs<'a> {
     bases: &'a [Base],
-    results: Vec<Vec<Vec<[Ran; 5]>>>,
+    results: Vec<Vec<Vec<[InstanceResult; 5]>>>,
 }
 
 impl Runs<'_> {
@@ -56,7 +58,7 @@ pub(super) fn study(
     }
     let flat =
         watch.over("E1 makespan", &jobs, |(q, base, instance)| all_ways(instance, base, *q))?;
-    let per_base: Vec<Vec<[Ran; 5]>> =
+    let per_base: Vec<Vec<[InstanceResult; 5]>> =
         flat.chunks(instances.len().max(1)).map(<[_]>::to_vec).collect();
     let results = per_base.chunks(bases.len()).map(<[_]>::to_vec).collect();
     let runs = Runs { bases, results };

@@ -70,7 +70,7 @@ impl Case {
 
 /// Result of a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ran {
+pub(super) struct CaseResult {
     /// No number where it cannot finish.
     pub(super) makespan: f64,
     /// Number of plans.
@@ -79,17 +79,17 @@ pub(super) struct Ran {
     pub(super) deviation: Option<f64>,
 }
 
-impl Ran {
-    pub(super) fn of(cell: &Cell) -> Result<Ran, StudyError> {
+impl CaseResult {
+    pub(super) fn of(cell: &Cell) -> Result<CaseResult, StudyError> {
         let ran = cell.run(Recording::Nothing)?;
         let makespan = match ran.outcome.ending {
             Ending::Finished => ran.outcome.makespan,
             Ending::CannotFinish(_) => f64::NAN,
         };
-        Ok(Ran::told(makespan, &ran.told))
+        Ok(CaseResult::told(makespan, &ran.told))
     }
 
-    fn told(makespan: f64, report: &[(&'static str, Detail)]) -> Ran {
+    fn told(makespan: f64, report: &[(&'static str, Detail)]) -> CaseResult {
         let events = match report.iter().find(|(name, _)| *name == "events") {
             Some((_, Detail::List(events))) => events.as_slice(),
             _ => &[],
@@ -103,6 +103,6 @@ impl Ran {
         };
         let all: Vec<f64> = events.iter().filter_map(deviation).collect();
         let mean = all.iter().sum::<f64>() / all.len() as f64;
-        Ran { makespan, plans: events.len(), deviation: (!all.is_empty()).then_some(mean) }
+        CaseResult { makespan, plans: events.len(), deviation: (!all.is_empty()).then_some(mean) }
     }
 }

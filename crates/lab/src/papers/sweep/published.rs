@@ -1,6 +1,6 @@
 //! The published experiment (figure 11 of the report): six heuristics, eight sizes of shared files.
 
-use super::case::{Case, ONCE, Ran, Set};
+use super::case::{Case, CaseResult, ONCE, Set};
 use crate::cell::{self, Recipe};
 use crate::papers::{Cell, Claim, Options, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use slackline_analysis::statistics::Estimate;
@@ -63,14 +63,14 @@ fn application(kilobytes: f64) -> Sweep {
 
 /// One application with files of a size under a heuristic.
 #[derive(Clone, Copy)]
-struct Job {
+struct SimulatedCase {
     kilobytes: f64,
     name: &'static str,
     set: Set,
     seed: u64,
 }
 
-impl Job {
+impl SimulatedCase {
     fn case(&self) -> Result<Case, StudyError> {
         Case::published(&application(self.kilobytes), self.seed)
     }
@@ -86,7 +86,7 @@ impl Job {
     }
 
     fn pair(&self) -> Result<Pair, StudyError> {
-        let run = Ran::of(&self.run()?)?.makespan;
+        let run = CaseResult::of(&self.run()?)?.makespan;
         // What the work queue does is what it would have planned.
         let plan = if self.name == "h0" { run } else { self.plan()?.end()? };
         Ok(Pair { plan, run })
@@ -107,8 +107,13 @@ impl Job {
 }
 
 /// One job for each of so many applications.
-fn jobs(kilobytes: f64, name: &'static str, set: Set, (seed, count): (u64, usize)) -> Vec<Job> {
-    (0..count as u64).map(|a| Job { kilobytes, name, set, seed: seed + a }).collect()
+fn jobs(
+    kilobytes: f64,
+    name: &'static str,
+    set: Set,
+    (seed, count): (u64, usize),
+) -> Vec<SimulatedCase> {
+    (0..count as u64).map(|a| SimulatedCase { kilobytes, name, set, seed: seed + a }).collect()
 }
 
 /// Positions of `SIZES` that are run.
@@ -116,7 +121,7 @@ fn sizes_of(size: Size) -> &'static [usize] {
     if size == Size::Quick { &[0, 6, 7] } else { &[0, 1, 2, 3, 4, 5, 6, 7] }
 }
 
-fn main_jobs(size: Size, whose: (u64, usize)) -> Vec<Job> {
+fn main_jobs(size: Size, whose: (u64, usize)) -> Vec<SimulatedCase> {
     let of_size = |&at: &usize| NAMES.into_iter().flat_map(move |n| jobs(SIZES[at], n, &[], whose));
     sizes_of(size).iter().flat_map(of_size).collect()
 }
@@ -124,12 +129,12 @@ fn main_jobs(size: Size, whose: (u64, usize)) -> Vec<Job> {
 /// Heuristics and the same with random choices.
 const DRAWN: [(&str, &str); 4] = [("h1", "h5"), ("h2", "h6"), ("h3", "h7"), ("h4", "h8")];
 
-fn drawn_jobs(whose: (u64, usize)) -> Vec<Job> {
+fn drawn_jobs(whose: (u64, usize)) -> Vec<SimulatedCase> {
     let names = DRAWN.into_iter().flat_map(|(plain, drawn)| [plain, drawn]);
     names.flat_map(|name| jobs(4800.0, name, &[], whose)).collect()
 }
 
-fn ablation_jobs(whose: (u64, usize)) -> Vec<Job> {
+fn ablation_jobs(whose: (u64, usize)) -> Vec<SimulatedCase> {
     let sizes = |(_, name, set): (&str, &'static str, Set)| {
         NAMED.into_iter().flat_map(move |(size, _)| jobs(SIZES[size], name, set, whose))
     };
@@ -153,7 +158,7 @@ pub(super) fn study(report: &mut Report, size: Size, watch: &Watch<'_>) -> Resul
     let applications = report.graphs.max(1);
     let whose = (report.seed, applications);
     let sizes = sizes_of(size);
-    let flat = watch.over("published experiment", &main_jobs(size, whose), Job::pair)?;
+    let flat = watch.over("published experiment", &main_jobs(size, whose), SimulatedCase::pair)?;
     let mut results = Results(vec![vec![vec![Pair::default(); applications]; 6]; SIZES.len()]);
     let mut found = flat.chunks(applications);
     for &at in sizes {

@@ -55,10 +55,8 @@ impl PlatformBuilder {
     /// Hosts that differ from the others of their class from now on get a class of their own.
     pub(in super::super) fn part_from_class(&mut self, hosts: &[HostId]) {
         let parted: HashSet<HostId> = hosts.iter().copied().collect();
-        let stay = |(at, wish): (usize, &super::ClassWish)| match parted.contains(&HostId::new(at))
-        {
-            true => None,
-            false => wish.0.clone(),
+        let stay = |(at, wish): (usize, &super::ClassWish)| {
+            if parted.contains(&HostId::new(at)) { None } else { wish.0.clone() }
         };
         let staying: HashSet<String> =
             self.host_class.iter().enumerate().filter_map(stay).collect();
@@ -197,12 +195,11 @@ impl PlatformBuilder {
         };
         let is_alone = others().count() == 1;
         let out: Vec<LinkId> = first.links.iter().filter(common).copied().collect();
-        let links: Box<[LinkId]> = match out.is_empty() || is_alone {
-            true => self.own_of(&first.links, host, &shared, &mut HashMap::new())?,
-            false => {
-                let back = out.iter().rev().map(|link| copies[link]);
-                out.iter().copied().chain(back).collect()
-            }
+        let links: Box<[LinkId]> = if out.is_empty() || is_alone {
+            self.own_of(&first.links, host, &shared, &mut HashMap::new())?
+        } else {
+            let back = out.iter().rev().map(|link| copies[link]);
+            out.iter().copied().chain(back).collect()
         };
         self.add_route(zone, DeclaredRoute::between(model, host, links))
     }
@@ -215,9 +212,8 @@ impl PlatformBuilder {
         shared: &HashSet<LinkId>,
         copies: &mut HashMap<LinkId, LinkId>,
     ) -> Result<Box<[LinkId]>, PlatformError> {
-        let own = |&link: &LinkId| match shared.contains(&link) {
-            true => Ok(link),
-            false => self.copied(link, host, copies),
+        let own = |&link: &LinkId| {
+            if shared.contains(&link) { Ok(link) } else { self.copied(link, host, copies) }
         };
         links.iter().map(own).collect()
     }

@@ -7,7 +7,7 @@
 //! graphs are mapped together with the widths of so many processors. Backfilled at the end. O(n p) mappings for
 //! n graphs.
 
-use super::dual::{self, Job};
+use super::dual::{self, JobTimes};
 use super::{BACKFILLED, Batch, Graph, PACKED, RANK, SEVERAL, one_cluster, ready};
 use crate::moldable::MAX_WIDTH;
 use crate::moldable::machines::Machines;
@@ -79,7 +79,7 @@ pub const CRA: Algorithm = Algorithm {
 
 /// A graph as a job, with its widths per number of processors.
 struct Moldable {
-    job: Job,
+    job: JobTimes,
     widths: Vec<Vec<u32>>,
 }
 
@@ -141,7 +141,7 @@ fn allotted(
 ) -> Result<(Vec<Moldable>, dual::Allotment), PlanError> {
     let jobs: Vec<Moldable> =
         batch.graphs.iter().map(|g| moldable(batch, g)).collect::<Result<_, _>>()?;
-    let times: Vec<Job> = jobs.iter().map(|j| j.job.clone()).collect();
+    let times: Vec<JobTimes> = jobs.iter().map(|j| j.job.clone()).collect();
     let found = dual::allot(&times, batch.processors(), precision);
     let why = || "no number of processors runs every graph".to_string();
     let found = found.ok_or_else(|| PlanError::Unsupported { algorithm: name, why: why() })?;
@@ -180,7 +180,7 @@ fn boxed(
         Ok::<f64, PlanError>(until)
     };
     if placing == Boxes::Shelves {
-        let times: Vec<Job> = jobs.iter().map(|j| j.job.clone()).collect();
+        let times: Vec<JobTimes> = jobs.iter().map(|j| j.job.clone()).collect();
         let mut begin = problem.state().now;
         for shelf in dual::shelves(&times, machines.size(), found.length) {
             let mut until = begin;

@@ -4,10 +4,10 @@
 use slackline_model::approx;
 
 /// A job: its time on 1, 2, ... processors.
-pub(super) type Job = Vec<f64>;
+pub(super) type JobTimes = Vec<f64>;
 
 /// Fewest processors on which a job takes no longer than `limit`.
-pub(super) fn fewest(job: &Job, limit: f64) -> Option<usize> {
+pub(super) fn fewest(job: &JobTimes, limit: f64) -> Option<usize> {
     job.iter().position(|&time| time <= limit * (1.0 + 1e-9)).map(|at| at + 1)
 }
 
@@ -19,11 +19,11 @@ pub(super) struct Allotment {
 }
 
 /// Searches the least length that is not rejected, to a relative precision.
-pub(super) fn allot(jobs: &[Job], processors: usize, precision: f64) -> Option<Allotment> {
+pub(super) fn allot(jobs: &[JobTimes], processors: usize, precision: f64) -> Option<Allotment> {
     // One after the other; a job that needs several processors has no time on fewer.
-    let narrowest = |job: &Job| job.iter().copied().find(|time| time.is_finite());
+    let narrowest = |job: &JobTimes| job.iter().copied().find(|time| time.is_finite());
     let mut high: f64 = jobs.iter().map(narrowest).sum::<Option<f64>>()?;
-    let quickest = |job: &Job| job.iter().copied().fold(f64::INFINITY, f64::min);
+    let quickest = |job: &JobTimes| job.iter().copied().fold(f64::INFINITY, f64::min);
     let mut low = jobs.iter().map(quickest).fold(0.0, f64::max);
     let mut best = guess(jobs, processors, high)?;
     if let Some(found) = guess(jobs, processors, low) {
@@ -44,9 +44,9 @@ pub(super) fn allot(jobs: &[Job], processors: usize, precision: f64) -> Option<A
 
 /// The jobs for a guessed length: those of a first shelf of that length, and those of a second one
 /// of half of it, with the least work; rejected where even that is too much.
-fn guess(jobs: &[Job], processors: usize, length: f64) -> Option<Allotment> {
+fn guess(jobs: &[JobTimes], processors: usize, length: f64) -> Option<Allotment> {
     let half = length / 2.0;
-    let work = |job: &Job, p: usize| p as f64 * job[p - 1];
+    let work = |job: &JobTimes, p: usize| p as f64 * job[p - 1];
     let mut chosen = vec![1usize; jobs.len()];
     let mut total = 0.0;
     // Least work of the jobs so far with so many processors used in the first shelf, and which of
@@ -97,7 +97,11 @@ fn guess(jobs: &[Job], processors: usize, length: f64) -> Option<Allotment> {
 
 /// Shelves of lengths that double up to `length`; each takes as many of the jobs left as fit beside
 /// each other, the narrowest first. Gives (job, processors) shelf by shelf.
-pub(super) fn shelves(jobs: &[Job], processors: usize, length: f64) -> Vec<Vec<(usize, usize)>> {
+pub(super) fn shelves(
+    jobs: &[JobTimes],
+    processors: usize,
+    length: f64,
+) -> Vec<Vec<(usize, usize)>> {
     let quickest = jobs.iter().flatten().copied().filter(|&t| t > 0.0).fold(length, f64::min);
     let doublings = if quickest > 0.0 { (length / quickest).log2().floor() as i32 } else { 0 };
     let mut left: Vec<usize> = (0..jobs.len()).collect();
@@ -136,13 +140,13 @@ mod tests {
     /// A graph with a task of three processors has no time on one or two.
     #[test]
     fn jobs_may_need_several_processors() {
-        let wide: Job = vec![f64::INFINITY, f64::INFINITY, 6.0, 5.0];
+        let wide: JobTimes = vec![f64::INFINITY, f64::INFINITY, 6.0, 5.0];
         let found = allot(&[wide.clone(), linear(8.0)], 4, 0.01).unwrap();
         assert!(found.processors[0] >= 3 && found.length >= 5.0, "{found:?}");
         assert_eq!(allot(&[vec![f64::INFINITY; 4]], 4, 0.01), None);
     }
 
-    fn linear(work: f64) -> Job {
+    fn linear(work: f64) -> JobTimes {
         (1..=4).map(|p| work / p as f64).collect()
     }
 

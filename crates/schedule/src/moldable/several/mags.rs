@@ -238,7 +238,7 @@ impl<'b, 'm, 'a, 'p> Backwards<'b, 'm, 'a, 'p> {
     /// Whether finished parents and the state of the processors allow a start.
     fn early(&self, task: TaskId, procs: &[ProcId], start: f64) -> bool {
         let problem = self.batch.problem();
-        let available = crate::compact::availability(problem).0;
+        let available = crate::flat_problem::availability(problem).0;
         let there = problem.workflow().predecessors(task).filter_map(|(parent, edge)| {
             let source = problem.state().fixed(parent)?;
             let machines = self.batch.machines;
@@ -252,9 +252,12 @@ impl<'b, 'm, 'a, 'p> Backwards<'b, 'm, 'a, 'p> {
 /// The processors for a task that has to end by `due`: of those free until then the ones with
 /// least time lost, then those that are free until latest.
 fn latest(free: &mut [(f64, ProcId)], due: f64, width: usize) -> Vec<ProcId> {
-    let key = |&(until, proc): &(f64, ProcId)| match approx::le(due, until) {
-        true => (0, sort_key(until), proc),
-        false => (1, -sort_key(until), proc),
+    let key = |&(until, proc): &(f64, ProcId)| {
+        if approx::le(due, until) {
+            (0, sort_key(until), proc)
+        } else {
+            (1, -sort_key(until), proc)
+        }
     };
     free.sort_by(|a, b| {
         let (a_key, b_key) = (key(a), key(b));

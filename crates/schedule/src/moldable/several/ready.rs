@@ -86,10 +86,7 @@ pub(super) fn map(
         let idle = mapper.idle_from(0);
         if ready.is_empty() || approx::gt(idle, now) {
             let next = coming.iter().map(|c| c.0).fold(f64::INFINITY, f64::min);
-            now = match ready.is_empty() {
-                true => next,
-                false => idle.min(next),
-            };
+            now = if ready.is_empty() { next } else { idle.min(next) };
             continue;
         }
         let compare = |a: &TaskId, b: &TaskId| {

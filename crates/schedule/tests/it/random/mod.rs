@@ -83,10 +83,7 @@ pub(crate) fn user_and_clusters(seed: u64, kind: Clusters) -> Platform {
         let spec = ClusterSpec {
             host: HostSpec { speed, cores, ..spec.host.clone() },
             router: Some(format!("r{k}")),
-            sharing: match kind.free_of_contention {
-                true => ClusterSharing::Fatpipe,
-                false => spec.sharing,
-            },
+            sharing: if kind.free_of_contention { ClusterSharing::Fatpipe } else { spec.sharing },
             ..spec
         };
         let zone = b.add_cluster(Some(root), spec).unwrap();

@@ -149,9 +149,10 @@ pub(super) fn bars(canvas: &mut Canvas, chart: &Chart, lanes: &Lanes, frame: &Fr
     shapes.draw(canvas);
     let size = painter.label_size();
     for (category, texts) in labels.iter().enumerate().filter(|(_, t)| !t.is_empty()) {
-        let class = match category < chart.categories.len().max(1) {
-            true => format!("t{category}"),
-            false => "ink".to_string(),
+        let class = if category < chart.categories.len().max(1) {
+            format!("t{category}")
+        } else {
+            "ink".to_string()
         };
         let _ = writeln!(
             canvas.body,

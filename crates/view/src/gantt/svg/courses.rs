@@ -1,7 +1,7 @@
 //! Numbers over time: one area each, under the rows and on their axis.
 
 use super::frame::{Frame, HOST};
-use crate::chart::{Chart, Course};
+use crate::chart::{Chart, StepSeries};
 use crate::svg::{Anchor, Canvas, MARGIN, Type};
 use crate::text::{coordinate, escaped, fit};
 use std::fmt::Write;
@@ -14,7 +14,7 @@ const LEVEL: Type = Type { class: "dim", size: 9.5, anchor: Anchor::End };
 pub(super) fn courses(
     canvas: &mut Canvas,
     chart: &Chart,
-    (frame, courses): (&Frame, &[Course]),
+    (frame, courses): (&Frame, &[StepSeries]),
     top: f64,
 ) -> f64 {
     let (left, right) = (frame.left, frame.left + frame.width);
@@ -56,7 +56,7 @@ pub(super) fn courses(
 
 #[cfg(test)]
 mod tests {
-    use crate::chart::{Arrow, Chart, Course, Group};
+    use crate::chart::{Arrow, Chart, Group, StepSeries};
     use crate::gantt::{SvgOptions, svg};
 
     #[test]
@@ -84,10 +84,10 @@ mod tests {
     fn courses_lie_under_the_rows() {
         let mut chart = Chart { span: 0.0..10.0, ..Chart::default() };
         let plain = svg(&chart, &SvgOptions::default());
-        let course = |name: &str, steps: &[(f64, f64)]| Course {
+        let course = |name: &str, steps: &[(f64, f64)]| StepSeries {
             name: name.into(),
             steps: steps.into(),
-            ..Course::default()
+            ..StepSeries::default()
         };
         chart.courses = vec![
             course("waiting", &[(0.0, 1.0), (5.0, 4.0), (10.0, 0.0)]),

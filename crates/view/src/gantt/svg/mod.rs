@@ -4,13 +4,13 @@
 //! cluster, as high as its processors are busy. Bars too narrow to see are joined with their
 //! neighbours, so that a chart of a million tasks is not larger than one of some thousands.
 
+mod annotations;
 mod areas;
 mod bars;
 mod courses;
 mod frame;
-mod signs;
 
-use crate::chart::{Arrow, Chart, Course};
+use crate::chart::{Arrow, Chart, StepSeries};
 use crate::lanes::{Lanes, Level};
 use crate::svg::{Anchor, Canvas, Heading, MARGIN, Type};
 use areas::areas;
@@ -36,7 +36,7 @@ impl Default for SvgOptions {
 }
 
 /// Number of transfers under way: where their lines are too many to draw, it shows why hosts idle.
-fn under_way(arrows: &[Arrow]) -> Course {
+fn under_way(arrows: &[Arrow]) -> StepSeries {
     let ends = arrows.iter().flat_map(|a| [(a.start, 1.0), (a.finish, -1.0)]);
     let mut ends: Vec<(f64, f64)> = ends.collect();
     ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -49,7 +49,7 @@ fn under_way(arrows: &[Arrow]) -> Course {
             _ => steps.push((date, level)),
         }
     }
-    Course { name: "transfers".to_string(), steps, ..Course::default() }
+    StepSeries { name: "transfers".to_string(), steps, ..StepSeries::default() }
 }
 
 const FOOT: Type = Type { class: "dim", size: 11.0, anchor: Anchor::Start };
@@ -71,16 +71,16 @@ pub fn svg(chart: &Chart, options: &SvgOptions) -> String {
     if lanes.level == Level::Row {
         // Under the bars: no line crosses a label.
         if arrows_drawn {
-            signs::arrows(&mut canvas, chart, &frame);
+            annotations::arrows(&mut canvas, chart, &frame);
         }
         bars(&mut canvas, chart, &lanes, &frame);
-        signs::ties(&mut canvas, chart, &frame);
+        annotations::ties(&mut canvas, chart, &frame);
     } else {
         areas(&mut canvas, chart, &lanes, &frame);
     }
     frame.axis(&mut canvas, chart);
-    signs::replannings(&mut canvas, chart, &frame);
-    signs::marks(&mut canvas, chart, &frame);
+    annotations::replannings(&mut canvas, chart, &frame);
+    annotations::marks(&mut canvas, chart, &frame);
     let mut bottom = frame.bottom() + 30.0 + MARGIN / 2.0;
     let mut strips = chart.courses.clone();
     if !arrows_drawn && !chart.arrows.is_empty() {
@@ -88,7 +88,7 @@ pub fn svg(chart: &Chart, options: &SvgOptions) -> String {
     }
     bottom += courses(&mut canvas, chart, (&frame, &strips), bottom);
     let one_by_one = lanes.level == Level::Row;
-    bottom += signs::legend(&mut canvas, chart, options, one_by_one, bottom);
+    bottom += annotations::legend(&mut canvas, chart, options, one_by_one, bottom);
     for note in [lanes.folded_note(chart), chart.idle_note()].into_iter().flatten() {
         canvas.text(MARGIN, bottom + 6.0, FOOT, &note);
         bottom += 18.0;

@@ -1,0 +1,575 @@
+//! What levels to plan with. A policy that believes what it sees chases every passing dip; one
+//! that ignores it works on slow machines. From look to look some resources change: that tells
+//! how long a level lasts, and so how much of the present one is left over the time the plan is
+//! for. What comes after it is what resources were seen to change to: this one, and all of its
+//! kind. (Levels from before the first change tell nothing of that: everything may have begun at
+//! its peak.) Levels that change often may still change little: where steps are small beside how far levels
+//! lie apart, a slow host stays slow through many of them ([`Levels::keeps`]). One possible course of things is
+//! drawn from the same: lifetimes of that mean, and after each a step that hosts at about that level were seen
+//! to take.
+//!
+//! In real runs nobody sees levels; they are learnt from run times. The first one that is learnt of a host, or of a
+//! connection, is news but no change: it may have been so from the start, and tells nothing of what others will do. A few changes
+//! that are learnt tell no more than that they took place.
+
+use super::estimates::Estimates;
+use crate::learned::LearnedFigures;
+use crate::plan_simulator::LevelForecast;
+use crate::situation::Situation;
+use rand::RngExt;
+use slackline_model::problem::View;
+use slackline_model::rng::{Stream, stream};
+use slackline_model::{HostId, approx};
+
+/// Changes that the mean over all resources of a kind counts for against a resource's own.
+const PRIOR: f64 = 4.0;
+
+/// Weight of the latest look in the rate of change, once there have been a few.
+const RECENT: f64 = 0.3;
+
+/// A host that falls below this share of its level stands still: it is given until the next look to
+/// come back.
+const STALLED: f64 = 0.02;
+
+/// Changes that are remembered to draw from.
+const REMEMBERED: usize = 256;
+
+/// A change is drawn from those that began at about the same level: this part of all, at least so
+/// many.
+const LIKE: (usize, usize) = (4, 6);
+
+/// Changes to a level of its own that count before any is seen, and how much of a level is kept at most.
+const UNRELATED: f64 = 3.0;
+const KEPT: f64 = 0.95;
+
+/// Changes that have to be learnt before they tell what others will do.
+const LEARNT: usize = 3;
+
+/// Changes of one host that a course has at most.
+const COURSE: usize = 64;
+
+/// What has been seen of the levels of hosts and of the network.
+#[derive(Debug, Default)]
+pub(super) struct LevelModel {
+    peak: Option<View>,
+    seen: Option<View>,
+    /// Per host: whether it stood still at the last look.
+    stalled: Vec<bool>,
+    at: f64,
+    looks: f64,
+    hosts: Levels,
+    pairs: Levels,
+    changes: Changes,
+    /// Hosts and pairs of which a run has taught something at an earlier look.
+    judged: Judged,
+}
+
+/// Per host, and per pair of groups of hosts: whether its level was judged before.
+#[derive(Debug, Default)]
+struct Judged {
+    hosts: Vec<bool>,
+    pairs: Vec<bool>,
+    /// Per host: whether it was last learnt to be slower than thought; and how often hosts changed the other way.
+    slower: Vec<bool>,
+    changes: usize,
+}
+
+/// The levels that resources of one kind have changed to, as shares of their peaks.
+#[derive(Debug, Default)]
+struct Levels {
+    /// Changes of one of them per second, and seconds between looks.
+    rate: f64,
+    span: f64,
+    /// Per resource: their sum and number.
+    own: Vec<(f64, f64)>,
+    all: (f64, f64),
+    /// The squares of these changes.
+    steps: f64,
+    /// All levels at looks: how many, their sum, and that of their squares.
+    seen: (f64, f64, f64),
+}
+
+impl Levels {
+    /// A level at a look.
+    fn note(&mut self, level: f64) {
+        let (count, sum, squares) = self.seen;
+        self.seen = (count + 1.0, sum + level, squares + level * level);
+    }
+
+    fn add(&mut self, index: usize, before: f64, level: f64) {
+        for (sum, count) in [&mut self.own[index], &mut self.all] {
+            *sum += level;
+            *count += 1.0;
+        }
+        self.steps += (level - before) * (level - before);
+    }
+
+    /// How much of what sets a level apart from the mean is left after a change: 0 where levels are drawn
+    /// anew, nearly 1 where they move in small steps. Two levels that have nothing to do with each other are twice
+    /// the variance apart, squared.
+    fn keeps(&self) -> f64 {
+        let (count, sum, squares) = self.seen;
+        let apart = 2.0 * (squares / count - (sum / count) * (sum / count));
+        if count == 0.0 || apart <= 1e-9 {
+            return 0.0;
+        }
+        let redrawn = (self.steps + UNRELATED * apart) / ((self.all.1 + UNRELATED) * apart);
+        (1.0 - redrawn).clamp(0.0, KEPT)
+    }
+
+    /// How often per second levels forget where they were: over a look as much as the changes seen at looks take
+    /// from them.
+    fn forgets(&self) -> f64 {
+        let changed = -(-self.rate * self.span).exp_m1();
+        if changed > 0.0 { -(-changed * (1.0 - self.keeps())).ln_1p() / self.span } else { 0.0 }
+    }
+
+    /// Of `all` some have changed in a span.
+    fn count(&mut self, changed: f64, all: f64, span: f64, looks: f64) {
+        if all > 0.0 {
+            // A share 1 - exp(-rate span) of the resources changes in a span.
+            let share = f64::min(changed / all, 0.95);
+            let rate = -(1.0 - share).ln() / span;
+            let weight = (1.0 / looks).max(RECENT);
+            self.rate += weight * (rate - self.rate);
+            self.span += weight * (span - self.span);
+        }
+    }
+
+    /// How long a level lasts on average, if steps are as large as those seen at looks.
+    fn lifetime(&self) -> f64 {
+        (1.0 - self.keeps()) * inverse(self.forgets())
+    }
+
+    /// Mean over a span of the chance that a present level still holds.
+    fn trust(&self, span: f64) -> f64 {
+        let changes = self.forgets() * span.max(0.0);
+        if changes > 1e-6 { -(-changes).exp_m1() / changes } else { 1.0 }
+    }
+
+    /// What a resource is expected to come to, where others change to the given mean.
+    fn next(&self, index: usize, others: Option<f64>) -> Option<f64> {
+        let ((own, times), keeps) = (self.own[index], self.keeps());
+        // One step does not lead there where steps are small.
+        let all = self.seen.1 / self.seen.0;
+        let others = others.map(|others| others + keeps * (all - others));
+        others.map(|others| (own + PRIOR * others) / (times + PRIOR))
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let (sum, count) = self.all;
+        (count > 0.0).then(|| sum / count)
+    }
+}
+
+/// From which levels hosts have changed to which.
+#[derive(Debug, Default)]
+struct Changes {
+    /// By the level before.
+    sorted: Vec<(f64, f64)>,
+    /// The oldest is replaced next.
+    oldest: Vec<(f64, f64)>,
+    next: usize,
+    /// The least and the greatest level of all.
+    range: (f64, f64),
+}
+
+impl Changes {
+    fn add(&mut self, change: (f64, f64)) {
+        let (least, most) = (change.0.min(change.1), change.0.max(change.1));
+        self.range = if self.oldest.is_empty() {
+            (least, most)
+        } else {
+            (self.range.0.min(least), self.range.1.max(most))
+        };
+        if self.oldest.len() < REMEMBERED {
+            self.oldest.push(change);
+        } else {
+            let gone = std::mem::replace(&mut self.oldest[self.next], change);
+            self.next = (self.next + 1) % REMEMBERED;
+            if let Some(at) = self.sorted.iter().position(|c| *c == gone) {
+                self.sorted.remove(at);
+            }
+        }
+        let at = self.sorted.partition_point(|c| c.0 < change.0);
+        self.sorted.insert(at, change);
+    }
+
+    /// The changes of those at about a level.
+    fn like(&self, level: f64) -> &[(f64, f64)] {
+        let all = self.sorted.len();
+        let like = (all / LIKE.0).max(LIKE.1).min(all);
+        let at = self.sorted.partition_point(|c| c.0 < level);
+        let from = at.saturating_sub(like / 2).min(all - like);
+        &self.sorted[from..from + like]
+    }
+
+    /// A level that one at this level may change to, of which so much is kept.
+    fn draw(&self, level: f64, keeps: f64, draws: &mut Stream) -> Option<f64> {
+        let like = self.like(level);
+        (!like.is_empty()).then(|| {
+            let (before, after) = like[draws.random_range(0..like.len())];
+            (after * (level / before).powf(keeps)).clamp(self.range.0, self.range.1)
+        })
+    }
+
+    /// The mean of these levels.
+    fn mean(&self, level: f64) -> Option<f64> {
+        let like = self.like(level);
+        let sum: f64 = like.iter().map(|change| change.1).sum();
+        (!like.is_empty()).then(|| sum / like.len() as f64)
+    }
+}
+
+fn inverse(rate: f64) -> f64 {
+    if rate > 0.0 { 1.0 / rate } else { f64::INFINITY }
+}
+
+/// How long something lasts, by the exponential law.
+fn lasts(mean: f64, draws: &mut Stream) -> f64 {
+    -mean * (1.0 - draws.random::<f64>()).ln()
+}
+
+/// A standard normal draw, by Box and Muller.
+fn normal(draws: &mut Stream) -> f64 {
+    let (u, v) = (1.0 - draws.random::<f64>(), draws.random::<f64>());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+impl LevelModel {
+    /// The first look, on a platform with this peak.
+    pub(super) fn begin(&mut self, peak: View, view: &View, now: f64) {
+        self.hosts.own = vec![(0.0, 0.0); view.availability.len()];
+        self.pairs.own = vec![(0.0, 0.0); view.network.bandwidth.len()];
+        self.peak = Some(peak);
+        self.seen = Some(view.clone());
+        self.stalled = vec![false; view.availability.len()];
+        self.judged.hosts = vec![false; view.availability.len()];
+        self.judged.slower = vec![false; view.availability.len()];
+        self.judged.pairs = vec![false; view.network.bandwidth.len()];
+        self.at = now;
+        self.looks = 1.0;
+    }
+
+    /// The level at which a host was last seen.
+    pub(super) fn level(&self, host: HostId) -> Option<f64> {
+        self.seen.as_ref()?.availability.get(host.index()).copied()
+    }
+
+    /// What is seen, but with the levels of before where hosts stand still that did not at the last
+    /// look; nothing where none does. One that has gone says so itself.
+    pub(super) fn patient(&mut self, view: &View) -> Option<View> {
+        let seen = self.seen.as_ref()?;
+        let mut patient: Option<View> = None;
+        for (host, (&before, &after)) in
+            seen.availability.iter().zip(&view.availability).enumerate()
+        {
+            let stalls = after > 0.0 && after < STALLED * before;
+            if stalls && !self.stalled[host] {
+                patient.get_or_insert_with(|| view.clone()).availability[host] = before;
+            }
+            self.stalled[host] = stalls;
+        }
+        patient
+    }
+
+    /// Whether what is told of a host now is the first that a run has taught of it.
+    pub(super) fn is_first(&self, host: HostId, taught: &LearnedFigures) -> bool {
+        taught.hosts.contains_key(&host) && self.judged.hosts.get(host.index()) == Some(&false)
+    }
+
+    /// A further look; true when something has changed since the last.
+    pub(super) fn look(&mut self, view: &View, now: f64, taught: &LearnedFigures) -> bool {
+        let (Some(seen), Some(peak)) = (&self.seen, &self.peak) else { return false };
+        let compare = |(changed, all): &mut (f64, f64), before: f64, after: f64| {
+            let known = before.is_finite() && after.is_finite();
+            let differs = known && !approx::eq(before, after);
+            *all += f64::from(u8::from(known));
+            *changed += f64::from(u8::from(differs));
+            differs
+        };
+        let (mut hosts, mut pairs) = ((0.0, 0.0), (0.0, 0.0));
+        let mut news = false;
+        for (index, (&before, &after)) in
+            seen.availability.iter().zip(&view.availability).enumerate()
+        {
+            // A host that is lost tells nothing of the levels of others.
+            if after > 0.0 {
+                self.hosts.note(after);
+            }
+            let host = HostId::new(index);
+            let learnt = taught.hosts.contains_key(&host) && !approx::eq(before, after);
+            let again = learnt && {
+                // The same way as before is the same change, better known.
+                let slower = std::mem::replace(&mut self.judged.slower[index], after < before);
+                slower == (after < before) || self.is_first(host, taught)
+            };
+            self.judged.changes += usize::from(learnt && !again);
+            if learnt && (again || self.judged.changes <= LEARNT) {
+                news = true;
+                compare(&mut hosts, before, before);
+            } else if compare(&mut hosts, before, after) && after > 0.0 {
+                self.hosts.add(index, before, after);
+                if before > 0.0 {
+                    self.changes.add((before, after));
+                }
+            }
+        }
+        let bandwidths = seen.network.bandwidth.iter().zip(&view.network.bandwidth);
+        for (index, ((&before, &after), &peak)) in
+            bandwidths.zip(&peak.network.bandwidth).enumerate()
+        {
+            if !taught.connections.is_empty()
+                && !approx::eq(before, after)
+                && !std::mem::replace(&mut self.judged.pairs[index], true)
+            {
+                news = true;
+                compare(&mut pairs, before, before);
+                continue;
+            }
+            let (changed, known) = (compare(&mut pairs, before, after), peak > 0.0);
+            if known && after.is_finite() && peak.is_finite() {
+                self.pairs.note(after / peak);
+            }
+            if changed && known {
+                self.pairs.add(index, before / peak, after / peak);
+            }
+        }
+        let span = now - self.at;
+        if span > 0.0 {
+            self.hosts.count(hosts.0, hosts.1, span, self.looks);
+            self.pairs.count(pairs.0, pairs.1, span, self.looks);
+            self.looks += 1.0;
+            self.at = now;
+        }
+        for (host, _) in taught.hosts.iter().filter(|(_, level)| level.is_sure()) {
+            self.judged.hosts[host.index()] = true;
+        }
+        self.seen = Some(view.clone());
+        news || hosts.0 + pairs.0 > 0.0
+    }
+
+    /// How long present levels tell something of those to come, from now on: of hosts where those change, else of
+    /// the network.
+    pub(super) fn lifetime(&self) -> f64 {
+        inverse(if self.hosts.rate > 0.0 { self.hosts.forgets() } else { self.pairs.forgets() })
+    }
+
+    /// One course that levels may take up to a date. The same situation and number give the same.
+    /// Estimates of run times are wrong by so much.
+    pub(super) fn course(
+        &self,
+        now: &Situation,
+        until: f64,
+        number: u64,
+        spread: f64,
+    ) -> LevelForecast {
+        let mut course = LevelForecast::lasting(now);
+        let seed = now.now.to_bits() ^ number;
+        let (mean, keeps) = (self.hosts.lifetime(), self.hosts.keeps());
+        for (host, levels) in course.hosts.iter_mut().enumerate() {
+            let mut draws = stream(seed, "slackline/levels", host as u64);
+            let (mut date, mut level) = (now.now, now.view.availability[host]);
+            if level <= 0.0 || !mean.is_finite() {
+                continue;
+            }
+            while levels.len() < COURSE {
+                date += lasts(mean, &mut draws);
+                let Some(next) = self.changes.draw(level, keeps, &mut draws) else { break };
+                if date >= until {
+                    break;
+                }
+                levels.push((date, next));
+                level = next;
+            }
+        }
+        let mut draws = stream(seed, "slackline/network", 0);
+        let date = now.now + lasts(inverse(self.pairs.forgets()), &mut draws);
+        if date < until {
+            course.network.push((date, self.settled(&now.view).network));
+        }
+        if spread > 0.0 {
+            let mut draws = stream(seed, "slackline/run times", 0);
+            let factor = |task| {
+                let drawn = (spread * normal(&mut draws)).exp();
+                if Estimates::is_told(now, task) { 1.0 } else { drawn }
+            };
+            course.factors = now.workflow.tasks().map(factor).collect();
+        }
+        course
+    }
+
+    /// One course from the start, when nobody has seen a change: levels that differ last about so long
+    /// on average, in some courses a quarter of it and in some four times as long, and give way to those of other
+    /// hosts.
+    pub(super) fn first_course(
+        now: &Situation,
+        mean: f64,
+        until: f64,
+        number: u64,
+    ) -> LevelForecast {
+        let mut course = LevelForecast::lasting(now);
+        let mean = mean * 4.0f64.powi(number as i32 % 3 - 1);
+        let seen = now.view.availability.iter().copied();
+        let seen: Vec<f64> = seen.filter(|&level| level > 0.0).collect();
+        for (host, levels) in course.hosts.iter_mut().enumerate() {
+            let mut draws = stream(number, "slackline/first levels", host as u64);
+            let mut date = now.now + lasts(mean, &mut draws);
+            while levels.len() < COURSE && date < until && now.view.availability[host] > 0.0 {
+                levels.push((date, seen[draws.random_range(0..seen.len())]));
+                date += lasts(mean, &mut draws);
+            }
+        }
+        course
+    }
+
+    /// The levels to expect when the present ones have passed.
+    pub(super) fn settled(&self, view: &View) -> View {
+        self.expect(view, f64::INFINITY)
+    }
+
+    /// The levels to expect on average over the next `span` seconds.
+    pub(super) fn expect(&self, view: &View, span: f64) -> View {
+        let mut expected = view.clone();
+        let Some(peak) = &self.peak else { return expected };
+        let draw = |level: f64, next: Option<f64>, trust: f64| {
+            next.map_or(level, |next| next + (level - next) * trust)
+        };
+        let trust = self.hosts.trust(span);
+        for (index, level) in expected.availability.iter_mut().enumerate() {
+            // A host that is gone stays gone.
+            if *level > 0.0 {
+                let next = self.hosts.next(index, self.changes.mean(*level));
+                *level = draw(*level, next, trust);
+            }
+        }
+        let (trust, others) = (self.pairs.trust(span), self.pairs.mean());
+        let bandwidths = expected.network.bandwidth.iter_mut().zip(&peak.network.bandwidth);
+        for (index, (level, &peak)) in bandwidths.enumerate() {
+            if *level > 0.0 && level.is_finite() && peak > 0.0 {
+                *level = peak * draw(*level / peak, self.pairs.next(index, others), trust);
+            }
+        }
+        expected
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learned::Figure;
+    use slackline_model::platform::PlanningNetwork;
+
+    fn view(levels: [f64; 2]) -> View {
+        let network = PlanningNetwork {
+            thresholds: Vec::new(),
+            group_of: vec![0, 0],
+            groups: 1,
+            latency: vec![0.0],
+            bandwidth: vec![1.0],
+            streams: Vec::new(),
+            inlets: Vec::new(),
+            local: Vec::new(),
+        };
+        View { availability: levels.to_vec(), network }
+    }
+
+    #[test]
+    fn what_lasts_is_believed() {
+        let mut level_model = LevelModel::default();
+        level_model.begin(view([1.0, 1.0]), &view([0.5, 1.0]), 0.0);
+        assert!(!level_model.look(&view([0.5, 1.0]), 1.0, &LearnedFigures::default()));
+        assert_eq!(level_model.expect(&view([0.5, 1.0]), 10.0).availability, [0.5, 1.0]);
+    }
+
+    #[test]
+    fn who_stands_still_is_given_until_the_next_look() {
+        let mut level_model = LevelModel::default();
+        level_model.begin(view([1.0, 1.0]), &view([1.0, 0.5]), 0.0);
+        let patient = level_model.patient(&view([0.001, 0.2])).map(|view| view.availability);
+        assert_eq!(patient, Some(vec![1.0, 0.2]));
+        assert_eq!(level_model.patient(&view([0.001, 0.2])), None);
+        assert_eq!(level_model.patient(&view([1.0, 0.2])), None);
+        assert!(level_model.patient(&view([0.001, 0.2])).is_some());
+    }
+
+    /// Sixty looks at two hosts, a second apart.
+    fn watched(level: impl Fn(usize, usize) -> f64) -> LevelModel {
+        let mut level_model = LevelModel::default();
+        level_model.begin(view([1.0, 1.0]), &view([level(0, 0), level(0, 1)]), 0.0);
+        for look in 1..60 {
+            level_model.look(
+                &view([level(look, 0), level(look, 1)]),
+                look as f64,
+                &LearnedFigures::default(),
+            );
+        }
+        level_model
+    }
+
+    #[test]
+    fn a_slow_host_whose_level_trembles_stays_slow() {
+        let mut draws = stream(1, "test", 0);
+        let noise: Vec<f64> = (0..120).map(|_| 0.01 * draws.random::<f64>()).collect();
+        let steady = watched(|look, host| [0.3, 0.9][host] + noise[2 * look + host]);
+        // Every level changes at every look, and yet tells what comes for many.
+        assert!(steady.hosts.keeps() > 0.9);
+        assert!(steady.lifetime() > 6.0, "{}", steady.lifetime());
+        let later = steady.expect(&view([0.3, 0.9]), 3.0).availability;
+        assert!(later[0] < 0.4 && later[1] > 0.8, "{later:?}");
+        // And so in what is drawn.
+        for _ in 0..100 {
+            let next = steady.changes.draw(0.3, steady.hosts.keeps(), &mut draws);
+            assert!(next.is_some_and(|level| (0.25..0.35).contains(&level)), "{next:?}");
+        }
+    }
+
+    #[test]
+    fn levels_drawn_anew_tell_nothing_of_each_other() {
+        let mut draws = stream(2, "test", 0);
+        let levels: Vec<f64> = (0..120).map(|_| 0.1 + 0.9 * draws.random::<f64>()).collect();
+        let restless = watched(|look, host| levels[2 * look + host]);
+        assert!(restless.hosts.keeps() < 0.2, "{}", restless.hosts.keeps());
+        assert!(restless.lifetime() < 1.0);
+    }
+
+    #[test]
+    fn what_passes_is_drawn_to_the_mean() {
+        let mut level_model = LevelModel::default();
+        level_model.begin(view([1.0, 1.0]), &view([1.0, 1.0]), 0.0);
+        assert!(level_model.look(&view([0.2, 1.0]), 1.0, &LearnedFigures::default()));
+        // One of two hosts changed in a second: rate ln 2, all of it at the first look.
+        // Over 10 s the trust is (1 - 2^-10) / (10 ln 2) = 0.144. Hosts change to 0.2.
+        let trust = (1.0 - 0.5f64.powi(10)) / (10.0 * 2.0f64.ln());
+        let levels = level_model.expect(&view([0.2, 1.0]), 10.0).availability;
+        assert!((levels[0] - 0.2).abs() < 1e-12);
+        assert!((levels[1] - (0.2 + 0.8 * trust)).abs() < 1e-12);
+        // Back at 1 after another second: changes to 0.2 and 1, so 0.6 on average.
+        level_model.look(&view([1.0, 1.0]), 2.0, &LearnedFigures::default());
+        let levels = level_model.expect(&view([1.0, 1.0]), 10.0).availability;
+        assert!((levels[1] - (0.6 + 0.4 * trust)).abs() < 1e-12);
+        // A host that is gone stays gone.
+        assert_eq!(level_model.expect(&view([0.0, 1.0]), 10.0).availability[0], 0.0);
+    }
+
+    #[test]
+    fn the_first_level_that_is_learnt_is_no_change() {
+        let mut level_model = LevelModel::default();
+        level_model.begin(view([1.0, 1.0]), &view([1.0, 1.0]), 0.0);
+        let mut taught = LearnedFigures::default();
+        let of = |value, samples| Figure { value, samples, error: 0.0 };
+        taught.hosts.insert(HostId(0), of(0.25, 2));
+        taught.hosts.insert(HostId(1), of(1.0, 3));
+        assert!(level_model.look(&view([0.25, 1.0]), 1.0, &taught), "it is news all the same");
+        assert_eq!(level_model.lifetime(), f64::INFINITY);
+        assert_eq!(level_model.expect(&view([0.25, 1.0]), 10.0).availability, [0.25, 1.0]);
+        // One that was known to be quick has changed, which says nothing yet of the other; again and again does.
+        for (look, (level, passes)) in
+            [(0.5, false), (1.0, false), (0.5, false), (1.0, true)].into_iter().enumerate()
+        {
+            taught.hosts.insert(HostId(1), of(level, 8));
+            assert!(level_model.look(&view([0.25, level]), 2.0 + look as f64, &taught));
+            assert_eq!(level_model.lifetime().is_finite(), passes, "{look}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Capabilities of methods: whether they are randomised, search until a limit or use several threads. The other
+//! methods ignore the corresponding members of a request, and callers report that.
+
+use crate::aliases::ALIASES;
+use crate::registry::Algorithm;
+use crate::{best, exact, list, meta, qos, sweep};
+
+/// A member of a [`Request`](crate::Request) that only some methods use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// The seed: randomised methods.
+    Seed,
+    /// The limit on iterations: they search.
+    Iterations,
+    /// The limit on time: they search.
+    TimeLimit,
+    /// The number of threads.
+    Threads,
+}
+
+impl Capability {
+    /// All of them.
+    pub const ALL: [Capability; 4] =
+        [Capability::Seed, Capability::Iterations, Capability::TimeLimit, Capability::Threads];
+
+    /// Name to show.
+    pub fn name(self) -> &'static str {
+        match self {
+            Capability::Seed => "seed",
+            Capability::Iterations => "iterations",
+            Capability::TimeLimit => "time limit",
+            Capability::Threads => "threads",
+        }
+    }
+}
+
+const LOTS: &[Capability] = &[Capability::Seed];
+const SEARCH: &[Capability] = &[Capability::Seed, Capability::Iterations, Capability::TimeLimit];
+
+/// Capabilities by method; methods that are not listed have none. A test compares the table with their
+/// behaviour.
+const TABLE: &[(&str, &[Capability])] = &[
+    (best::BEST.name, &Capability::ALL),
+    (exact::EXACT.name, &Capability::ALL),
+    (meta::aco::ACO.name, SEARCH),
+    (meta::sa::SA.name, SEARCH),
+    (meta::tabu::TABU.name, SEARCH),
+    (meta::ga::GA.name, SEARCH),
+    (qos::ga_qos::GA_QOS.name, SEARCH),
+    (qos::nsga2::NSGA2.name, SEARCH),
+    (list::immediate::RANDOM.name, LOTS),
+    (sweep::MIN_MIN_RANDOM.name, LOTS),
+    (sweep::MAX_MIN_RANDOM.name, LOTS),
+    (sweep::SUFFERAGE_RANDOM.name, LOTS),
+    (sweep::EXTENDED_RANDOM.name, LOTS),
+    (sweep::RANDOM_MET.name, LOTS),
+];
+
+impl Algorithm {
+    /// The members of a request that it uses, other than limits and parameters.
+    pub fn capabilities(&self) -> &'static [Capability] {
+        let alias = ALIASES.iter().find(|alias| alias.algorithm.name == self.name);
+        let method = alias.map_or(self.name, |alias| alias.of);
+        let found = TABLE.iter().find(|(name, _)| *name == method);
+        found.map_or(&[], |(_, heeds)| heeds)
+    }
+}
