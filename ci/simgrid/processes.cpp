@@ -306,7 +306,7 @@ static void disks()
     log("writer", "computed");
     io->wait();
     log("writer", "wrote");
-    disk->read(50000000);
+    disk->read(60000000);
     log("writer", "read");
   });
 }

@@ -5,7 +5,7 @@
 //! so that their seconds add up to the makespan.
 
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// One task of a run, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -242,7 +242,8 @@ impl Change {
 }
 
 /// Repeats a run task by task, in the order of their starts: each begins once its parents have ended, its
-/// waits other than for slots have passed, and a host has room (its own if possible). Returns the makespan.
+/// waits other than for slots have passed (those after its last wait for a slot, once there is one), and a host has
+/// room (its own if possible). Returns the makespan.
 pub fn repeat(run: &Steps, change: Change) -> f64 {
     let busy = Busy::of(run);
     let count = run.steps.len();
@@ -255,6 +256,7 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
     order.sort_by(|&a, &b| first(a).total_cmp(&first(b)).then(a.cmp(&b)));
     let place: BTreeMap<usize, usize> = order.iter().enumerate().map(|(at, &t)| (t, at)).collect();
     let mut plans: Vec<(f64, f64)> = vec![(0.0, 0.0); count]; // delay once ready, seconds
+    let mut late = vec![0.0; count]; // delay once there is a slot
     for &task in &order {
         let step = &run.steps[task];
         let begun = first(task);
@@ -267,7 +269,13 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
             Cause::Queue => change.queue,
             _ => true,
         };
-        let delay: f64 = links.iter().filter(|l| counts(l.cause)).map(|l| l.to - l.from).sum();
+        // The latest link comes first: what follows the last wait for a slot is no part of the delay before it.
+        let after = links.iter().position(|l| l.cause == Cause::Slot).unwrap_or(0);
+        let seconds_of = |links: &[Link]| -> f64 {
+            links.iter().filter(|l| counts(l.cause)).map(|l| l.to - l.from).sum()
+        };
+        late[task] = seconds_of(&links[..after]);
+        let delay = seconds_of(&links[after..]);
         let (start, end) = step.ran.unwrap_or((begun, begun));
         let seconds = if change.failures { end - begun } else { end - start };
         plans[task] = (delay, seconds);
@@ -292,6 +300,13 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
     let mut waiting: std::collections::BTreeSet<(usize, usize)> = Default::default();
     for &task in order.iter().filter(|&&t| missing[t] == 0) {
         events.push(std::cmp::Reverse((Date(run.began + plans[task].0), 1, task, 0)));
+    }
+    // With as many slots as there were, tasks of a host begin in the order in which they did: an engine may keep a slot
+    // for a task that is about to become ready.
+    let own_host = |task: usize| run.steps[task].host.min(cores.len().saturating_sub(1));
+    let mut turns: Vec<VecDeque<usize>> = vec![VecDeque::new(); cores.len()];
+    if change.slots == 1 {
+        order.iter().for_each(|&task| turns[own_host(task)].push_back(task));
     }
     let mut now = run.began;
     while let Some(std::cmp::Reverse((Date(at), kind, task, host))) = events.pop() {
@@ -319,13 +334,18 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
             }
             let step = &run.steps[task];
             let fits = |host: usize| free[host] >= step.cores.min(cores[host]) && cores[host] >= 1;
-            let own = step.host.min(cores.len().saturating_sub(1));
+            let own = own_host(task);
+            if turns.get(own).and_then(VecDeque::front).is_some_and(|&next| next != task) {
+                continue;
+            }
             let host = std::iter::once(own).chain(0..cores.len()).find(|&h| fits(h));
             let may_move = change.slots > 1;
             if let Some(host) = host.filter(|&h| may_move || h == own) {
+                turns.get_mut(own).and_then(VecDeque::pop_front);
                 free[host] -= step.cores.min(cores[host]);
                 left -= u64::from(step.cores.min(cores[host]));
-                events.push(std::cmp::Reverse((Date(at + plans[task].1), 0, task, host)));
+                let end = at + late[task] + plans[task].1;
+                events.push(std::cmp::Reverse((Date(end), 0, task, host)));
                 begun.push((at_place, task));
             }
         }

@@ -1,8 +1,8 @@
 //! Storages: files behind mount points, and the flows of bytes that reading and writing them are.
 //!
-//! [`FileSystem`] knows which files are where and how much space is left; nothing there takes time.
-//! [`run`] lets operations take their time: each is one flow over the sides of its storage and the links on its
-//! way, in the same solver as everything else.
+//! [`FileSystem`] has the locations of files and the free space; nothing there takes time. [`run`] simulates
+//! operations that take time: each is one flow over the sides of its storage and the links of its route, in the
+//! same solver as everything else.
 
 mod case;
 mod files;

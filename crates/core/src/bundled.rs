@@ -43,7 +43,7 @@ fn stem(file: &str) -> Option<&str> {
     file.rsplit_once('.').map(|(stem, _)| stem)
 }
 
-/// The text of a bundled file that is called by its name.
+/// Returns the text of the bundled file with this name, without folder and extension.
 pub fn named(path: &Path) -> Option<&'static str> {
     let name = path.to_str()?;
     let is = |file: &str| file.split_once('/').and_then(|(_, file)| stem(file)) == Some(name);

@@ -1,4 +1,4 @@
-//! What a request may use besides its members: files, and somebody who is notified while it is carried out.
+//! Environment of a request: the files it may use and the observer that is notified while it is carried out.
 
 use slackline_engine::Glance;
 use slackline_io::FileAccess;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
 
-/// The exit code of a command that a signal ended, where nobody knows which: that of Ctrl-C.
+/// The exit code after an interruption by an unknown signal: that of Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
 /// Is notified while a request is carried out. Every method has a default that does nothing.
@@ -17,7 +17,7 @@ pub trait Observer {
     /// A remark about the work.
     fn note(&mut self, _text: &str) {}
 
-    /// A remark for those who want to know more.
+    /// A remark that is only shown in verbose output.
     fn detail(&mut self, _text: &str) {}
 
     /// Something that should be looked at.
@@ -73,7 +73,7 @@ pub struct Silent;
 
 impl Observer for Silent {}
 
-/// What a request is carried out with.
+/// Files, strictness and observer with which a request is carried out.
 pub struct Context<'o> {
     /// The files that may be read and written; the bundled ones ([`crate::bundled`]) among them.
     pub files: FileAccess,
@@ -81,7 +81,7 @@ pub struct Context<'o> {
     pub strict: bool,
     /// Whether only plans and runs are wanted, without the figures that explain them.
     pub brief: bool,
-    /// Who is notified.
+    /// The observer that is notified.
     pub observer: &'o mut dyn Observer,
 }
 

@@ -18,21 +18,21 @@ use std::path::Path;
 pub enum Failure {
     /// Usage or input is wrong: exit code 2.
     Input {
-        /// What is wrong.
+        /// Description of the error.
         message: String,
-        /// What to try.
+        /// Suggested remedy.
         help: Option<String>,
     },
     /// The work itself failed: exit code 1.
     Work {
-        /// What went wrong.
+        /// Description of the error.
         message: String,
-        /// What to try.
+        /// Suggested remedy.
         help: Option<String>,
     },
     /// A signal stopped the work: 128 and its number is the exit code, as a shell expects.
     Interrupted {
-        /// What was stopped, and how to go on.
+        /// Name of the interrupted work and the way to resume it.
         message: String,
         /// The exit code.
         code: u8,
@@ -52,7 +52,7 @@ impl Failure {
         Failure::Work { message: message.to_string(), help: None }
     }
 
-    /// The same with something to try.
+    /// Adds a suggested remedy.
     pub fn with_help(mut self, text: impl Into<String>) -> Failure {
         if let Failure::Input { help, .. } | Failure::Work { help, .. } = &mut self {
             *help = Some(text.into());
@@ -60,7 +60,7 @@ impl Failure {
         self
     }
 
-    /// The same with what stands before it: where another file names the one that is wrong.
+    /// Prefixes the message with the place in another file that names the wrong one.
     pub fn named_by(mut self, place: &str) -> Failure {
         if let Failure::Input { message, .. } | Failure::Work { message, .. } = &mut self {
             *message = format!("{place}: {message}");
@@ -79,8 +79,8 @@ impl Failure {
     }
 }
 
-/// Why there is no plan: where a task has no place because hosts cannot reach each other, that
-/// is the cause, and the platform's file is where it stands.
+/// Explains why there is no plan. Where a task has no place because hosts cannot reach each other, the message
+/// names these hosts and the platform's file.
 pub fn no_plan(error: PlanError, problem: &Problem<'_>, file: Option<&Path>) -> Failure {
     let (PlanError::Nowhere { task }, Some((from, to))) = (&error, gap(problem.platform())) else {
         return error.into();
@@ -106,7 +106,7 @@ fn gap(platform: &Platform) -> Option<(HostId, HostId)> {
     cut.next()
 }
 
-/// What a file is probably called that is not there: one beside it, or one that is bundled.
+/// Suggests an existing file, or a bundled one, with a name similar to that of a missing file.
 fn nearest_file(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -1,4 +1,4 @@
-//! What a file holds, for who named it in the wrong place.
+//! Recognition of a file's contents, for errors about files given in the wrong place.
 
 use crate::failure::Failure;
 use slackline_formats::scenario::parse_scenario;
@@ -6,7 +6,7 @@ use slackline_formats::{CUT, Fault, Format, FormatError, PlatformFormat, schedul
 use slackline_io::FileAccess;
 use std::path::Path;
 
-/// What was wanted.
+/// The contents expected of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// A workflow.
@@ -17,7 +17,7 @@ pub enum Wanted {
     Scenario,
 }
 
-/// Documents of ours that hold a schedule, whatever else they look like.
+/// Names of our schemas with a schedule; such documents may resemble other formats, too.
 const WITH_SCHEDULE: [&str; 5] = ["schedule", "plan", "plans", "simulation", "simulations"];
 
 /// Whether a text holds a schedule.
@@ -29,10 +29,10 @@ pub fn holds_schedule(text: &str) -> bool {
     ours || schedule_file::is_schedule(text)
 }
 
-/// How far into a text its schema is looked for: it comes first.
+/// Characters at the beginning of a text in which its schema is searched.
 const HEAD: usize = 400;
 
-/// What a text says it is, where it is a document of ours.
+/// Returns the schema that a text states, where it is one of ours.
 pub fn schema(text: &str) -> Option<String> {
     let start = text.trim_start();
     if !start.starts_with('{') {
@@ -73,7 +73,8 @@ pub fn explain(error: FormatError, files: &FileAccess, path: &Path, wanted: Want
     }
 }
 
-/// A document of tags that are not all closed was probably cut; the reader of JSON says so itself.
+/// Adds a hint that a document with unclosed tags was probably cut off; errors of the JSON reader contain it
+/// already.
 fn cut(error: FormatError, text: &str) -> Failure {
     let text = text.trim();
     match text.starts_with('<') && !text.ends_with('>') && error.help.is_none() {

@@ -35,7 +35,7 @@ pub struct Loaded {
     pub platform: Arc<Platform>,
     /// Real run times and sizes that the workflow's file states beside its estimates.
     pub measured: Option<Arc<Measured>>,
-    /// How the workflow's times came about.
+    /// Origin of the workflow's run times.
     pub past: Option<Past>,
     /// Per task: when it arrives; empty where all is there from the start.
     pub release: Vec<f64>,
@@ -43,19 +43,19 @@ pub struct Loaded {
     pub place: Option<PathBuf>,
 }
 
-/// A workflow in memory that stands for a file ([`FileAccess::with_value`]).
+/// A workflow in memory in place of a file ([`FileAccess::with_value`]).
 #[derive(Clone, Debug)]
 pub struct WorkflowValue {
-    /// The workflow and what its file knew besides.
+    /// The workflow with the other contents of its file.
     pub document: Document,
     /// The format it came in; TOML where it never was a file.
     pub format: Format,
 }
 
-/// Where the work of a workflow comes from.
+/// Origin of a workflow's run times.
 #[derive(Clone, Debug)]
 pub struct Past {
-    /// How the file states run times.
+    /// Kind of run times in the file.
     pub times: Times,
     /// The run that was recorded, where one was.
     pub run: Option<Run>,
@@ -149,7 +149,7 @@ impl Sources {
 }
 
 impl Sources {
-    /// The same with any number of workflows, which are planned together.
+    /// Reads any number of workflows, which are planned together, and the platform.
     pub fn read_all(
         &self,
         workflows: &[PathBuf],
@@ -161,7 +161,7 @@ impl Sources {
             for path in rest {
                 parts.push(read_workflow(path, self.format, context)?);
             }
-            // Graphs of one generator share a name: their files tell them apart.
+            // Graphs of one generator share a name: the names of their files differ.
             for (part, path) in parts.iter_mut().zip(workflows) {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 *part = part.clone().renamed(stem);
@@ -194,7 +194,8 @@ impl Loaded {
         self.charged(&charges, settings.inputs(&self.platform)?)
     }
 
-    /// The same with data that stay on a host charged, where the rules say so.
+    /// The planning problem in which data that stay on a host are charged, too, where the rules include such a
+    /// charge.
     pub fn moldable_problem(&self, settings: &ModelSettings) -> Result<Problem<'_>, Failure> {
         let charges = rules::charges(&settings.models(&self.platform, &self.workflow)?, true);
         self.charged(&charges, settings.inputs(&self.platform)?)
@@ -324,7 +325,7 @@ fn known_together(path: &Path, text: &str, context: &mut Context<'_>) -> Result<
     Ok(world)
 }
 
-/// What several workflows of one file are called together.
+/// Returns the common name of several workflows in one file: the stated one, else that of the file.
 pub fn stream_name(stated: &str, path: &Path) -> String {
     match stated {
         "" => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -356,7 +357,7 @@ pub fn read_workflow(
     Ok(read_document(path, from, context)?.workflow)
 }
 
-/// Reads a workflow file with all that its format knows.
+/// Reads a workflow file with everything its format states.
 pub fn read_document(
     path: &Path,
     from: Option<Format>,

@@ -1,6 +1,6 @@
 //! The application layer of Slackline, and its library.
 //!
-//! What the command does, a program does with requests and reports: [`PlanRequest`], [`SimulateRequest`],
+//! Programs use the functions of the command through requests and reports: [`PlanRequest`], [`SimulateRequest`],
 //! [`CompareRequest`] and [`RunRequest`] are data, read from and written as JSON ([`AnyRequest`]); `report` carries one out
 //! with the files and the [`Observer`] of a [`Context`]. The command prints the same bytes.
 //!
@@ -238,8 +238,8 @@ impl From<StageError> for Error {
     }
 }
 
-/// The planning problem of a workflow on a platform: transfers are charged as [`run()`] charges them, inputs
-/// lie on the platform's origin, where it names one.
+/// The planning problem of a workflow on a platform. Transfers are charged as [`run()`] charges them; inputs
+/// are on the platform's origin if it names one.
 pub fn problem<'a>(workflow: &'a Workflow, platform: &'a Platform) -> Result<Problem<'a>, Error> {
     let charges = usual_models(platform, workflow).charges();
     Ok(Problem::charged(workflow, platform, &charges, Inputs::of(platform))?)
@@ -265,7 +265,7 @@ pub fn run(
     carry_out(&Stage::new(workflow.clone(), platform.clone()), policy)
 }
 
-/// The same under a scenario, which planners and policies know by the estimates it leaves them. Moments given as
+/// Runs a workflow under a scenario; planners and policies see the scenario's estimates only. Moments given as
 /// part of a makespan have to be settled before ([`Scenario::at_makespan`]).
 pub fn run_in_scenario(
     workflow: &Arc<Workflow>,

@@ -85,8 +85,8 @@ pub(crate) fn check_results(given: &Given, problem: &Problem<'_>) -> Result<(), 
     }
 }
 
-/// Turns a period that is a part of the makespan into seconds, by the plan of what everybody is told, not by
-/// each policy's first plan. Fails where it is far too short.
+/// Turns a period that is a part of the makespan into seconds. The makespan is that of the common plan, not of
+/// each policy's first plan. Fails where the period is far too short.
 pub(crate) fn settle_period(options: &mut Options, planned: &Schedule) -> Result<(), Failure> {
     let given = options.given.iter_mut().rev().find(|(name, _)| name == "period");
     let period = match &given {

@@ -31,7 +31,7 @@ impl Difference {
     }
 }
 
-/// The ground on which plans for a world are followed.
+/// Returns the conditions under which plans for a workflow and a platform are simulated.
 pub(crate) fn ground(world: &Loaded, models: &ModelSettings) -> Result<Ground, Failure> {
     Ok(Ground {
         workflow: world.workflow.clone(),
@@ -42,7 +42,7 @@ pub(crate) fn ground(world: &Loaded, models: &ModelSettings) -> Result<Ground, F
     })
 }
 
-/// Follows a plan, unless it is known what that comes to; says so where it cannot be followed.
+/// Simulates a plan, unless the resulting makespan is known; warns where this is impossible.
 pub(crate) fn follow(
     ground: &Ground,
     problem: &Problem<'_>,
@@ -59,8 +59,8 @@ pub(crate) fn follow(
     }
 }
 
-/// What made the difference, each with its seconds; nothing where there is none to speak of.
-/// `levels` says what changed.
+/// Lists the causes of the difference, each with its seconds; causes below a thousandth of the makespan are
+/// left out. `levels` is the label for changed levels.
 pub fn why(check: &Check, levels: &'static str) -> Vec<(String, &'static str)> {
     let transfers = match check.shared_links {
         true if check.sharing > 0.0 => "transfers sharing links",

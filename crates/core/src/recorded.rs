@@ -9,8 +9,8 @@ use slackline_io::{FileAccess, is_standard};
 use slackline_model::{Problem, Schedule};
 use std::path::Path;
 
-/// Returns the engine whose records lie under a path, where that is what it holds. Nothing but a folder or a
-/// regular file is opened, and no more than the beginning of a file.
+/// Returns the engine whose records a path holds, if any. Only folders and regular files are opened, and of a
+/// file only its beginning is read.
 pub fn engine_of(path: &Path, files: &FileAccess) -> Option<Engine> {
     if is_standard(path) || crate::run::log_of(path).is_file() {
         return None;

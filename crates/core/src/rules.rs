@@ -1,4 +1,4 @@
-//! The rules that plans and runs are charged by: the network model, and where inputs lie.
+//! Rules by which plans and runs are charged: the network model and the location of inputs.
 
 use crate::failure::Failure;
 use crate::request::{ModelSettings, Pairs};
@@ -10,8 +10,8 @@ use slackline_model::{Platform, Workflow};
 use slackline_simulate::{HostModel, Models};
 
 impl ModelSettings {
-    /// The rules of the simulation: these over the usual ones for platform and
-    /// workflow. Who names a model does not want parallel tasks unless it is theirs.
+    /// Returns the rules of the simulation: these settings over the defaults for platform and workflow. Naming
+    /// a model switches off parallel tasks, unless they belong to that model.
     pub fn models(&self, platform: &Platform, workflow: &Workflow) -> Result<Models, Failure> {
         let mut models = usual_models(platform, workflow);
         if self.names_a_model() {
@@ -38,7 +38,7 @@ impl ModelSettings {
         self.settings.0.iter().any(|(name, _)| models.contains(&name.as_str()))
     }
 
-    /// Where the inputs of workflows lie on a platform.
+    /// Returns the location of the workflows' inputs on a platform.
     pub fn inputs(&self, platform: &Platform) -> Result<Inputs, Failure> {
         match self.inputs.as_deref() {
             None => Ok(Inputs::of(platform)),
@@ -58,8 +58,8 @@ impl ModelSettings {
     }
 }
 
-/// What transfers are charged in plans. Only methods for moldable tasks know of data that are charged
-/// although they stay where they are.
+/// Returns the charges for transfers in plans. Data that stay in place are charged only if `local` is set,
+/// which methods for moldable tasks need.
 pub fn charges(models: &Models, local: bool) -> Charges {
     let charges = models.charges();
     Charges { local: charges.local && local, ..charges }

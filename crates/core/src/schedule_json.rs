@@ -6,7 +6,7 @@ use slackline_analysis::storage::{StoragePeak, storage_peaks};
 use slackline_model::schedule::{Lease, PlannedTransfer, devices};
 use slackline_model::{Platform, Problem, Schedule, TaskId};
 
-/// Where and when a task runs.
+/// Processors and dates of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Placed {
     /// The task, by name.
@@ -18,7 +18,7 @@ pub struct Placed {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    /// How many processors it takes.
+    /// Number of processors it takes.
     pub width: Option<usize>,
     /// Date in seconds.
     pub start: f64,

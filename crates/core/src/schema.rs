@@ -134,8 +134,8 @@ fn kind(root: &Value, member: &Value) -> String {
     parts.join("|")
 }
 
-/// What breaks readers of documents of an older schema: members that are gone or have another type, and members of
-/// requests that are new and required.
+/// Lists the changes that break readers of documents of an older schema: removed members, members with another
+/// type, and new required members of requests.
 pub fn breaks(old: &Value, new: &Value) -> Vec<String> {
     let (was, is) = (members(old), members(new));
     let changed = was.iter().filter_map(|(path, kind)| match is.get(path) {

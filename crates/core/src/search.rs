@@ -48,7 +48,7 @@ pub(crate) fn check(
     }
 }
 
-/// What to say of an option that nobody heeds.
+/// Returns the error for an option that has no effect on any of the chosen planners.
 pub(crate) fn unheeded(heed: Heed) -> Failure {
     let (option, why) = match heed {
         Heed::Seed => ("--seed", "draws lots"),

@@ -1,6 +1,5 @@
-//! How long loading takes: a WfFormat file of some 4 MB (the size of the largest real ones that
-//! are commonly used) against what `serde_json` needs for the same bytes as untyped values, and
-//! the same workflow as DAX.
+//! Load times: a WfFormat file of some 4 MB (the size of the largest real ones that are commonly used) compared
+//! with `serde_json` reading the same bytes as untyped values, and the same workflow as DAX.
 //!
 //! `FILE=path cargo bench -p slackline-formats` measures a file of your own instead.
 #![allow(clippy::unwrap_used)] // a bench

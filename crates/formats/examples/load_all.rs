@@ -1,5 +1,5 @@
-//! Loads every file named on the command line and says what is in it and how long that took;
-//! with `--via FORMAT` also writes it in that format, reads it again and compares.
+//! Loads every file named on the command line and prints a summary of its content and the time that took; with
+//! `--via FORMAT` also writes it in that format, reads it again and compares.
 //!
 //! ```text
 //! cargo run --release -p slackline-formats --example load_all -- --via dax files/*.json

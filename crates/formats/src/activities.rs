@@ -18,9 +18,9 @@
 //! }
 //! ```
 //!
-//! `platform` is relative to the plan; it may be missing when the caller has one. `disk` is the
-//! name of a disk, or `host/disk` where several hosts have one of that name; `host` says who
-//! reads or writes (the disk's own host if missing). Units are seconds, bytes, flop.
+//! `platform` is relative to the plan; it may be missing when the caller has one. `disk` is the name of a disk,
+//! or `host/disk` where several hosts have one of that name; `host` is the host that reads or writes (the
+//! disk's own host if missing). Units are seconds, bytes, flop.
 
 use crate::error::{FormatError, Result, json_error};
 use serde::Deserialize;
@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 pub struct ActivityPlan {
     /// Its name.
     pub name: Option<String>,
-    /// What it shows.
+    /// Description of the plan.
     pub about: Option<String>,
     /// Labels.
     pub tags: Vec<String>,

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What SQLite files begin with.
+/// First bytes of SQLite files.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// Bytes of a size and its separators, for most files.

@@ -1,11 +1,11 @@
-//! What files with choices and loops have in common: the ways to state the passes of a loop.
+//! Shared parts of formats with choices and loops: the notations for the passes of a loop.
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use slackline_model::control::Iterations;
 use std::fmt;
 
-/// A number of passes, or a table that says how they are distributed.
+/// A number of passes, or a table with their distribution.
 pub(crate) enum IterationsEntry {
     Number(f64),
     Law(LawEntry),
@@ -57,7 +57,7 @@ fn whole(what: &str, value: f64) -> Result<u64, String> {
 }
 
 impl IterationsEntry {
-    /// What the model makes of it, or what is wrong.
+    /// Converts to the model; the error describes an invalid combination.
     pub(crate) fn read(&self) -> Result<Iterations, String> {
         let law = match self {
             IterationsEntry::Number(n) => {
@@ -86,7 +86,7 @@ impl IterationsEntry {
     }
 }
 
-/// The same as JSON.
+/// Writes the passes of a loop as JSON.
 pub(crate) fn json(iterations: &Iterations) -> String {
     match iterations {
         Iterations::Fixed(n) => n.to_string(),
@@ -106,7 +106,7 @@ pub(crate) fn json(iterations: &Iterations) -> String {
     }
 }
 
-/// The same as an inline table of TOML.
+/// Writes the passes of a loop as an inline table of TOML.
 pub(crate) fn toml(iterations: &Iterations) -> String {
     match iterations {
         Iterations::Table(table) => format!("{{ table = {table:?} }}"),

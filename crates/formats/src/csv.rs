@@ -17,7 +17,7 @@ pub struct Csv {
     pub lines: Vec<usize>,
 }
 
-/// One column: a number per row, and the texts they stand for.
+/// One column: a number per row, and the texts that the numbers refer to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CsvColumn {
     /// Distinct texts in order of appearance.

@@ -32,7 +32,7 @@ pub(crate) const CODEC: Codec = Codec {
     write: None,
 };
 
-/// Lines that say something, with their numbers.
+/// Lines other than comments and blank ones, with their numbers.
 fn content(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with("//") && !line.starts_with('#'))

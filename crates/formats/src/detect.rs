@@ -1,5 +1,5 @@
-//! The workflow formats and how one is recognised: the content decides, the extension breaks
-//! ties and speaks for files whose content says nothing.
+//! The workflow formats and their recognition: the content decides; the extension breaks ties and decides for
+//! files with ambiguous content.
 //!
 //! A new format is one module with a `CODEC`, one variant of [`Format`], one entry of
 //! [`Format::ALL`] and one line in `Format::codec`.
@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 type WriteFn = fn(&Document, &mut dyn Write) -> Result<()>;
 
-/// What a format module offers.
+/// Functions and names of a format.
 pub(crate) struct Codec {
     /// The name used on the command line.
     pub(crate) name: &'static str,
@@ -26,7 +26,7 @@ pub(crate) struct Codec {
     pub(crate) extensions: &'static [&'static str],
     /// The comments it has.
     pub(crate) comments: Option<Comments>,
-    /// Whether a text looks like this format; cheap, never wrong about another format's files.
+    /// Recognises a text of this format; cheap, never wrong about another format's files.
     pub(crate) recognise: fn(&str) -> bool,
     /// Reads a text.
     pub(crate) read: fn(&str) -> Result<Document>,
@@ -120,7 +120,7 @@ impl Format {
         matches!(self, Format::Toml | Format::Instance)
     }
 
-    /// Whether a text looks like this format.
+    /// Whether a text is recognised as this format.
     pub fn recognises(self, text: &str) -> bool {
         (self.codec().recognise)(text)
     }
@@ -144,7 +144,7 @@ impl Format {
         }
     }
 
-    /// What this format cannot say of the demands of a workflow's tasks; empty where it says all.
+    /// Demands of a workflow's tasks that this format cannot represent; empty if it represents all.
     pub fn drops(self, workflow: &Workflow) -> Vec<&'static str> {
         let any = |has: &dyn Fn(&Demand) -> bool| {
             workflow.tasks().filter_map(|t| workflow.demand(t)).any(has)

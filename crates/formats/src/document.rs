@@ -1,4 +1,4 @@
-//! What a workflow file holds: the workflow, and what a format knows beyond it.
+//! Content of a workflow file: the workflow, and the format's additional information.
 
 use slackline_model::Workflow;
 use slackline_model::scenario::Measured;
@@ -8,11 +8,11 @@ use slackline_model::scenario::Measured;
 pub struct Document {
     /// Tasks, files and dependencies.
     pub workflow: Workflow,
-    /// The execution the workflow was recorded from, where the format tells.
+    /// The execution the workflow was recorded from, where the format contains it.
     pub recorded: Option<Recorded>,
-    /// Real run times and sizes, where the format tells them beside the estimates and they differ.
+    /// Real run times and sizes, where the format has them beside the estimates and they differ.
     pub measured: Option<Measured>,
-    /// What the reader had to decide that a person should know, one sentence each.
+    /// Decisions of the reader that a user should know, one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -23,16 +23,16 @@ impl Document {
     }
 }
 
-/// Where a workflow comes from and how it ran.
+/// Origin of a workflow and its recorded run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
-    /// What the file says about itself.
+    /// Description in the file.
     pub description: Option<String>,
     /// When the file was made, as written there.
     pub created_at: Option<String>,
-    /// Who made it.
+    /// Author of the file.
     pub author: Option<Author>,
-    /// What ran the workflow.
+    /// System that ran the workflow.
     pub runtime_system: Option<RuntimeSystem>,
     /// The run itself, where there was one.
     pub run: Option<Run>,
@@ -96,7 +96,7 @@ pub struct RecordedMachine {
     pub vendor: Option<String>,
 }
 
-/// How one task ran.
+/// Recorded execution of one task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedTask {
     /// The name beside the unique id, where it differs from what the kind gives.

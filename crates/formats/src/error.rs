@@ -18,7 +18,7 @@ pub(crate) fn json_error(error: serde_json::Error) -> FormatError {
     if error.is_eof() { ours.with_help(CUT) } else { ours.with_nearest_key() }
 }
 
-/// What readers expect, without the names of Rust's types.
+/// Rewrites the expectations of readers without the names of Rust's types.
 fn in_plain_words(message: &str) -> String {
     const WORDS: [(&str, &str); 13] = [
         ("expected u8", "expected a whole number from 0 to 255"),

@@ -1,26 +1,26 @@
 //! From file names to files with one producer.
 //!
-//! Pegasus and WfCommons documents say which *names* a task reads and writes, and beside that
-//! which task runs after which. A name is not a file: the classic Montage workflows let hundreds
-//! of tasks write `fit.txt`. The rules by which names become files:
+//! Pegasus and WfCommons documents list the *names* that a task reads and writes, and separately the
+//! dependencies between tasks. A name is not a file: the classic Montage workflows let hundreds of tasks write
+//! `fit.txt`. The rules by which names become files:
 //!
 //! 1. **Declared dependencies are the truth.** They all become edges; a name never adds an edge
 //!    between tasks that the document declares otherwise.
-//! 2. A name that nobody writes is an input of the workflow. A name with one writer is one file.
-//!    A name with several writers is one file per writer, called `name#writer` (these stay the
+//! 2. A name that no task writes is an input of the workflow. A name with one writer is one file.
+//!    A name with several writers is one file per writer, named `name#writer` (these stay the
 //!    names when the workflow is written again).
 //! 3. A task reads the instances written by its declared parents; if no parent writes the name,
 //!    those of the nearest ancestors that do (the search up stops at a writer).
 //! 4. If no ancestor writes the name, the task reads an instance from outside the workflow, a
-//!    file without producer called `name#input`, and the reader of the document warns.
+//!    file without producer named `name#input`, and the reader of the document warns.
 //! 5. A task without any declared dependency, neither parent nor child, is not described by
 //!    them: here the flow of names makes the dependencies, and it reads all instances. A
 //!    document that declares none is the case where this holds for every task.
-//! 6. A task that reads and writes one name (`inout`) reads by rule 3 what its ancestors left,
-//!    or by rule 5 what tasks left that only write it; if there is nothing of the kind it reads
+//! 6. A task that reads and writes one name (`inout`) reads by rule 3 the files left by its ancestors,
+//!    or by rule 5 those of tasks that only write it; if there is none it reads
 //!    its own output, which makes no dependency. So an update in place never makes a circle.
 //!
-//! Sizes: what the writer says, else the largest size a reader says, else 0.
+//! Sizes: that given by the writer, else the largest given by a reader, else 0.
 //!
 //! Rules 3 and 4 look for parents among sorted lists; only where no parent writes the name is
 //! the declared graph searched, in total at most [`SEARCH_BUDGET`] steps.
@@ -32,10 +32,10 @@ use slackline_model::{FileId, TaskId, WorkflowBuilder};
 /// Most steps along declared dependencies that the search for ancestors takes.
 const SEARCH_BUDGET: u64 = 2_000_000_000;
 
-/// Most (task, file) pairs that come out: names read and written by everybody multiply.
+/// Most (task, file) pairs that come out: names read and written by all tasks multiply.
 const MAX_READS: usize = 100_000_000;
 
-/// How a task uses a name.
+/// Kind of use of a name by a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     Read,
@@ -50,7 +50,7 @@ pub(crate) struct Flow {
     pub(crate) negative_times: usize,
     pub(crate) negative_sizes: usize,
     names: UniqueNames,
-    /// Largest size said by a reader or a list of files; negative when nobody said one.
+    /// Largest size given by a reader or a list of files; negative when none was given.
     read_bytes: Vec<f64>,
     /// (name, task).
     reads: Vec<(u32, u32)>,
@@ -83,7 +83,7 @@ impl Flow {
         *known = known.max(bytes);
     }
 
-    /// A task uses a name; the size must be finite and not negative where it is said.
+    /// Records the use of a name by a task; the size must be finite and not negative if given.
     pub(crate) fn uses(&mut self, task: TaskId, name: u32, how: Use, bytes: Option<f64>) {
         if how != Use::Read {
             self.writes.push((name, task.0, bytes.unwrap_or(-1.0)));
@@ -275,7 +275,7 @@ impl Declared {
         Ok(())
     }
 
-    /// Marks all descendants of `from` up to a position; ask with [`saw`](Declared::saw).
+    /// Marks all descendants of `from` up to a position; [`saw`](Declared::saw) reads the marks.
     fn search_down(&mut self, from: u32, last: u32) -> Result<()> {
         self.search += 1;
         self.stack.push(from);
@@ -539,7 +539,7 @@ mod tests {
 
     #[test]
     fn a_shared_name_is_a_file_per_writer() {
-        // Montage: a and b write the fit files that d gathers; c writes one nobody reads.
+        // Montage: a and b write the fit files that d gathers; c writes one that no task reads.
         let (w, _) = workflow("abcd", "a+f b+f c+f d-f a>d b>d");
         assert_eq!(edges(&w), "ad8 bd8");
         assert_eq!(w.file_count(), 3);

@@ -1,11 +1,10 @@
 //! Jedule schedules (Hunold, Hoffmann, Suter, "Jedule: A Tool for Visualizing Schedules of
 //! Parallel Applications", PSTI 2010), XML; written.
 //!
-//! Two dialects: the hierarchical one of SimGrid's binding ([`write()`]), in which resources stand
-//! in the tree of zones and are named by their path from the root (`0.1.[0-3]`), and the flat one
-//! of the original tool ([`write_flat`]), in which every zone with machines is a cluster of
-//! numbered hosts. A resource is one processor (core); planned transfers are events too, on the
-//! processors at both ends of the transfer.
+//! Two dialects: the hierarchical one of SimGrid's binding ([`write()`]), in which resources are in the tree of
+//! zones and are named by their path from the root (`0.1.[0-3]`), and the flat one of the original tool
+//! ([`write_flat`]), in which every zone with machines is a cluster of numbered hosts. A resource is one
+//! processor (core); planned transfers are events too, on the processors at both ends of the transfer.
 
 use crate::error::Result;
 use crate::xml::escaped;
@@ -67,7 +66,7 @@ fn ends(problem: &Problem<'_>, schedule: &Schedule, transfer: &PlannedTransfer) 
     procs
 }
 
-/// Processors in the order of their zones: where each stands, and in which zone.
+/// Processors in the order of their zones: the position and the zone of each.
 struct Resources {
     zone_of: Vec<ZoneId>,
     /// Position among the processors of the same zone.

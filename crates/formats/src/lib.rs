@@ -1,5 +1,4 @@
-//! One module per file format, reader and/or writer. A line of code that knows a file extension
-//! lives here.
+//! One module per file format, reader and/or writer. Only this crate contains file extensions.
 //!
 //! The front door for workflows is [`read_workflow`] and [`write_workflow`]; [`Format`] lists the
 //! formats behind it.
@@ -61,7 +60,7 @@ pub use times::Times;
 
 use std::path::Path;
 
-/// Reads a workflow file; its format is recognised unless `from` says it.
+/// Reads a workflow file; its format is recognised unless `from` is given.
 pub fn read_workflow(files: &FileAccess, path: &Path, from: Option<Format>) -> Result<Document> {
     let text = files.read_text(path)?;
     parse_workflow(&text, Some(path), from).map_err(|e| e.in_file(path))
@@ -75,8 +74,7 @@ pub fn parse_workflow(text: &str, path: Option<&Path>, from: Option<Format>) -> 
     }
 }
 
-/// Writes a workflow file whole or not at all; its format follows from the extension unless `to`
-/// says it.
+/// Writes a workflow file whole or not at all; its format follows from the extension unless `to` is given.
 pub fn write_workflow(
     files: &FileAccess,
     path: &Path,

@@ -1,4 +1,4 @@
-//! What names in a file mean in a workflow and on a platform.
+//! Resolution of names in a file to parts of a workflow and a platform.
 
 use crate::error::{FormatError, Result};
 use slackline_model::names::printable;

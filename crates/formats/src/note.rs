@@ -1,6 +1,5 @@
-//! A note at the head of a written file that says where it comes from, in the form of comment
-//! that the format has. Formats without comments carry it in a member of their own, or not at
-//! all.
+//! A note on the origin at the head of a written file, in the form of comment that the format has. Formats
+//! without comments carry it in a member of their own, or not at all.
 
 use crate::detect::Format;
 use crate::document::{Document, Recorded};

@@ -1,11 +1,10 @@
 //! Pegasus 5 workflows (YAML), read.
 //!
-//! A job's `id` is the task's name, its `name` (the transformation) the kind; `uses` are its
-//! files by logical name, `jobDependencies` the dependencies. What happens to names that several
-//! jobs write is the business of `crate::flow`. Sizes stand at the use of a file, in its
-//! metadata, or in the metadata of the replica catalogue; profiles of the namespace `pegasus`
-//! give `runtime` (seconds), `cores`, `gpus` and `memory` (MiB). The program is the first `pfn` of the
-//! transformation catalogue, else the name of the transformation. A sub-workflow is one task.
+//! A job's `id` is the task's name, its `name` (the transformation) the kind; `uses` are its files by logical
+//! name, `jobDependencies` the dependencies. `crate::flow` resolves names that several jobs write. Sizes are
+//! given at the use of a file, in its metadata, or in the metadata of the replica catalogue; profiles of the
+//! namespace `pegasus` give `runtime` (seconds), `cores`, `gpus` and `memory` (MiB). The program is the first
+//! `pfn` of the transformation catalogue, else the name of the transformation. A sub-workflow is one task.
 //!
 //! YAML is a language for making small texts large (aliases of aliases): the parser counts what
 //! it makes and stops beyond what the text itself could hold.
@@ -190,7 +189,7 @@ pub fn read(text: &str) -> Result<Document> {
     Ok(Document { warnings, ..Document::new(builder.build()?) })
 }
 
-/// What the parser may make of a text of that many bytes.
+/// Limits of the parser for a text of that many bytes.
 fn limits(bytes: usize) -> serde_saphyr::Options {
     // Every event of the text itself takes at least one character, implied ones included.
     let events = 2 * bytes + 1000 + MAX_REPLAYED;
@@ -217,7 +216,7 @@ fn located(error: serde_saphyr::Error) -> FormatError {
     }
 }
 
-/// What a transformation is called in full.
+/// Full name of a transformation.
 type Transformed = (Option<String>, String, Option<String>);
 
 fn programs(catalog: Option<Transformations>) -> HashMap<Transformed, String> {

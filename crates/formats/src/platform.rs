@@ -1,5 +1,5 @@
-//! The front door for platforms: our TOML, SimGrid's XML or the grids of parameter sweeps, told
-//! apart by content.
+//! The front door for platforms: our TOML, SimGrid's XML or the grids of parameter sweeps, recognised by
+//! content.
 
 use crate::error::{FormatError, Result};
 use crate::sweep::grid;
@@ -64,7 +64,7 @@ impl PlatformFormat {
         (platform_toml::recognise(text) || orphan()).then_some(PlatformFormat::Toml)
     }
 
-    /// The format a file name asks for.
+    /// The format that corresponds to a file's extension.
     pub fn of_path(path: &Path) -> Option<PlatformFormat> {
         match path.extension()?.to_str()? {
             "toml" => Some(PlatformFormat::Toml),
@@ -75,7 +75,7 @@ impl PlatformFormat {
     }
 }
 
-/// Reads a platform file; its format is recognised from its content unless `from` says it.
+/// Reads a platform file; its format is recognised from its content unless `from` is given.
 pub fn read_platform(
     files: &FileAccess,
     path: &Path,
@@ -84,7 +84,7 @@ pub fn read_platform(
     Ok(read_with_warnings(files, path, from)?.0)
 }
 
-/// The same with what the reader had to decide that a person should know.
+/// Reads a platform file, and returns also the reader's decisions that a user should know.
 pub fn read_with_warnings(
     files: &FileAccess,
     path: &Path,
@@ -135,8 +135,7 @@ fn storages_in_bits(text: &str) -> Vec<String> {
     warnings
 }
 
-/// Writes a platform file whole or not at all; its format follows from the extension unless `to`
-/// says it.
+/// Writes a platform file whole or not at all; its format follows from the extension unless `to` is given.
 pub fn write_platform(
     files: &FileAccess,
     path: &Path,

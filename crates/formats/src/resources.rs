@@ -34,7 +34,7 @@ impl Given {
         }
     }
 
-    /// How an amount is written.
+    /// Converts an amount to its notation in files.
     pub(crate) fn of(amount: Amount) -> Given {
         match amount {
             Amount::Parts(_) => Given::Units(amount.value()),

@@ -21,7 +21,7 @@ impl Spot {
     }
 }
 
-/// A source of bytes with one byte of look-ahead.
+/// A source of bytes with one byte of lookahead.
 pub(crate) struct Scanner<R> {
     source: R,
     buffer: Box<[u8]>,
@@ -58,7 +58,7 @@ impl<R: Read> Scanner<R> {
         }
     }
 
-    /// Where the next byte stands.
+    /// Position of the next byte.
     pub(crate) fn spot(&self) -> Spot {
         self.spot
     }

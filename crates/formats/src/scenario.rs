@@ -30,10 +30,10 @@
 //! at = 0.3                                  # after this part of its time; 0.5 if left out
 //!
 //! [[actual]]
-//! file = "genome.fa"                        # really larger than the workflow says
+//! file = "genome.fa"                        # really larger than stated in the workflow
 //! bytes = 3e9
 //!
-//! [[copy]]                                  # lies there from the start, besides the origin
+//! [[copy]]                                  # there from the start, in addition to the origin
 //! file = "genome.fa"
 //! host = "p2"
 //!
@@ -43,9 +43,8 @@
 //! deadline = 600
 //! ```
 //!
-//! Times are seconds; `at = "50%"` is half of the makespan that the plan, followed
-//! without the outage, has.
-//! JSON has the same members.
+//! Times are seconds; `at = "50%"` is half of the makespan of the plan, followed without the outage. JSON has
+//! the same members.
 
 use crate::error::{FormatError, Result, json_error, toml_error};
 use serde::de::Error as _;
@@ -534,7 +533,7 @@ impl Raw {
     }
 }
 
-/// The same error at a place of the document.
+/// Adds the place in the document to an error.
 fn at(place: String, error: FormatError) -> FormatError {
     FormatError { help: error.help.clone(), ..FormatError::in_path(place, &error.message) }
 }

@@ -1,8 +1,8 @@
 //! Schedules as CSV for spreadsheets and statistics; read and written.
 //!
-//! One line per task and processor, tasks in index order: `task,kind,host,processor,start,finish`.
-//! Names with commas or quotes are quoted as RFC 4180 says, control characters are written out, and
-//! a name that a spreadsheet would take for a formula gets a quote mark in front.
+//! One line per task and processor, tasks in index order: `task,kind,host,processor,start,finish`. Names with
+//! commas or quotes are quoted as in RFC 4180, control characters are written out, and a name that a
+//! spreadsheet would take for a formula gets a quote mark in front.
 
 use crate::error::{FormatError, Result};
 use crate::names::unknown;
@@ -59,7 +59,7 @@ pub fn recognise(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.trim_end() == HEADINGS)
 }
 
-/// Where and when a task is.
+/// Processors, start and end of a task.
 type Row = (Vec<ProcId>, f64, f64);
 
 /// Reads a schedule of that problem; names are those that [`write()`] shows.

@@ -1,4 +1,4 @@
-//! The front door for schedules: the extension of a file says its format.
+//! The front door for schedules: the extension of a file determines its format.
 
 use crate::error::{FormatError, Result};
 use crate::{jedule, schedule_csv, schedule_json, trace};

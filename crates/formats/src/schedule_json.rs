@@ -14,13 +14,12 @@
 //! }
 //! ```
 //!
-//! Tasks, files, processors, hosts and links are named as in the workflow and the platform; the
-//! file of a weighted edge is `producer_to_consumer`. Transfers may also name two tasks, `from` and
-//! `to`, which stands for the files that one reads of the other. `transfers`
-//! and `leases` appear where the method plans them. Other members, such as those that `plan
-//! --json` adds, are passed over: its output reads as a schedule, that of `simulate --json` too, and of
-//! several plans or runs (`plans`, `runs`) the shortest is taken. What a reader cannot decide,
-//! such as whether every task is placed, is left to the validator.
+//! Tasks, files, processors, hosts and links are named as in the workflow and the platform; the file of a
+//! weighted edge is `producer_to_consumer`. Transfers may also name two tasks, `from` and `to`, meaning the
+//! files that one reads of the other. `transfers` and `leases` appear where the method plans them. Other
+//! members, such as those that `plan --json` adds, are ignored: its output reads as a schedule, that of
+//! `simulate --json` too, and of several plans or runs (`plans`, `runs`) the shortest is taken. Whether every
+//! task is placed, and similar questions that a reader cannot decide, are left to the validator.
 
 use crate::error::{FormatError, Result, json_error};
 use crate::names::Names;
@@ -29,7 +28,7 @@ use slackline_model::schedule::{Lease, PlannedTransfer, devices};
 use slackline_model::{FileId, HostId, Placement, Problem, ProcId, Schedule};
 use std::io::Write;
 
-/// What [`write()`] says its documents are.
+/// Value of `schema` in documents of [`write()`].
 pub const SCHEMA: &str = "slackline/schedule/1";
 
 #[derive(Deserialize)]
@@ -53,7 +52,7 @@ struct File {
 #[serde(untagged)]
 enum Transfers {
     Planned(Vec<TransferEntry>),
-    /// A run tells only how many there were.
+    /// A run contains only their number.
     Counted(#[allow(dead_code)] u64),
 }
 
@@ -130,8 +129,7 @@ pub fn read(text: &str, problem: &Problem<'_>) -> Result<Schedule> {
     for (i, entry) in entries.iter().enumerate() {
         let path = || format!("schedule[{i}]");
         let task = names.task(&entry.task).map_err(|e| e.under(path))?;
-        // Where tasks may be wide, documents list all processors and name the one of narrow ones
-        // besides.
+        // If tasks may be wide, documents list all processors, and for narrow tasks also the single one.
         let listed = match entry.processors.is_empty() {
             true => entry.processor.as_slice(),
             false => &entry.processors,

@@ -84,7 +84,7 @@ pub fn read(source: impl Read) -> Result<Workflow> {
     graph.build()
 }
 
-/// One number and where it stands; small, because a line may hold very many.
+/// One number and its place; small, because a line may hold very many.
 #[derive(Clone, Copy)]
 struct Field {
     value: f64,
@@ -169,7 +169,7 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// What has been read of a graph.
+/// State of the reader.
 struct Graph {
     /// Tasks as the first line counts them.
     declared: u64,
@@ -245,7 +245,7 @@ impl Record {
         Ok(())
     }
 
-    /// Whether the predecessors stand on lines of their own.
+    /// Whether the predecessors are on lines of their own.
     fn needs_lines(&self) -> bool {
         self.predecessors > 0 && self.parents.is_empty()
     }
@@ -286,7 +286,7 @@ impl Record {
                 self.predecessors
             )));
         }
-        // Sorted, twins stand together; the order of predecessors means nothing.
+        // After sorting, duplicates are adjacent; the order of predecessors means nothing.
         self.parents.sort_unstable_by_key(|&(parent, _)| parent);
         if let Some(twins) = self.parents.windows(2).find(|w| w[0].0 == w[1].0) {
             return Err(spot.error(format!("task {task} names predecessor {} twice", twins[0].0)));

@@ -31,7 +31,7 @@ pub(crate) fn set_gpus(task: &mut Task, gpus: u32) {
     task.demand.gpus = (gpus > 0).then_some(Devices::Any(gpus));
 }
 
-/// The number of devices that a task demands, for formats that know no kinds.
+/// The number of devices that a task demands, for formats without kinds of devices.
 pub(crate) fn gpus_of(workflow: &Workflow, task: TaskId) -> Option<u32> {
     match workflow.demand(task)?.gpus.as_ref()? {
         Devices::Any(count) => Some(*count),

@@ -1,5 +1,5 @@
-//! How recorded seconds become work: seconds x speed of the machine they were measured on where
-//! the file says, else x a reference speed.
+//! Conversion of recorded seconds to work: seconds x speed of the machine they were measured on, if the file
+//! has it, else x a reference speed.
 
 use crate::detect::Format;
 use crate::document::{Document, Recorded, RecordedTask, Run};
@@ -10,12 +10,12 @@ use slackline_model::{TaskId, Workflow};
 use std::collections::HashMap;
 use std::fmt;
 
-/// What the work of a workflow's tasks was read from.
+/// Quantity from which the work of a workflow's tasks was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Times {
     /// Flop, or a table of times by machine.
     Work,
-    /// Seconds, all counted at one speed that the file does not say.
+    /// Seconds, all counted at one speed that is not in the file.
     Assumed {
         /// Flop/s.
         speed: f64,
@@ -59,13 +59,13 @@ impl fmt::Display for Times {
     }
 }
 
-/// What to say of run times below zero, which count as 0.
+/// Warning about run times below zero, which count as 0.
 pub(crate) fn negative_times(count: usize, what: &str) -> Option<String> {
     let have = if count == 1 { format!("{what} has") } else { format!("{what}s have") };
     (count > 0).then(|| format!("{count} {have} a negative run time, which is taken as 0"))
 }
 
-/// What to say of sizes below zero, which count as 0.
+/// Warning about sizes below zero, which count as 0.
 pub(crate) fn negative_sizes(count: usize) -> Option<String> {
     let files = if count == 1 { "file has" } else { "files have" };
     (count > 0).then(|| format!("{count} {files} a negative size, which is taken as 0"))
@@ -116,7 +116,7 @@ impl Recorded {
 }
 
 impl Document {
-    /// What the work of the tasks was read from, in a file of this format.
+    /// Returns the quantity from which the work of the tasks was read, in a file of this format.
     pub fn times(&self, format: Format) -> Times {
         let speed = self.workflow.reference_speed();
         let known = || self.recorded.iter().flat_map(Recorded::speeds).flatten();
@@ -132,7 +132,7 @@ impl Document {
         }
     }
 
-    /// The same with all recorded seconds counted at one speed.
+    /// Converts the document so that all recorded seconds count at one speed.
     pub fn at_reference_speed(mut self, format: Format, speed: f64) -> Result<Document> {
         if !format.tells_seconds() {
             let message = format!("{format} states work, not seconds at some speed");

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// Deepest nesting that is followed; real documents stay below ten.
 const MAX_DEPTH: usize = 128;
 
-/// What comes next in a document.
+/// Next part of a document.
 pub(crate) enum Node<'a> {
     /// An element begins; its [`Close`](Node::Close) follows even when it is empty.
     Open(Element<'a>),
@@ -35,7 +35,7 @@ impl<'a> Element<'a> {
         self.start.local_name().into_inner()
     }
 
-    /// Where it begins in the document, in bytes.
+    /// Offset of its beginning in the document, in bytes.
     pub(crate) fn offset(&self) -> usize {
         self.at
     }
@@ -151,8 +151,8 @@ impl<'a> Xml<'a> {
         Ok(())
     }
 
-    /// The text of the element that was opened last, up to its end; `inner` gives the text that
-    /// stands for an element inside it.
+    /// The text of the element that was opened last, up to its end; `inner` returns the text that replaces an
+    /// element inside it.
     pub(crate) fn content(
         &mut self,
         mut inner: impl FnMut(&Element<'a>) -> Result<String>,
@@ -192,8 +192,8 @@ pub(crate) fn root_name(text: &str) -> Option<String> {
     }
 }
 
-/// A text as it stands inside an attribute's quotes or between elements. XML cannot hold control
-/// characters other than tab and line ends, not even by number: they are the error.
+/// Escapes a text for an attribute's quotes or between elements. XML cannot hold control characters other than
+/// tab and line ends, not even by number: they are the error.
 pub(crate) fn escaped(raw: &str) -> Result<Cow<'_, str>> {
     let plain = |b: u8| b >= b' ' && !matches!(b, b'<' | b'>' | b'&' | b'"' | b'\'' | 0x7f);
     let special = raw.contains(['\u{fffe}', '\u{ffff}']);

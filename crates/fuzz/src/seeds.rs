@@ -343,7 +343,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let seeds = all(folder.path());
         // Bundled platforms, workflows and scenarios, and what is made or written here.
-        assert_eq!(seeds.len(), 21 + 12 + WRITTEN.len() + PRINTED.len() + RECORDS.len());
+        assert_eq!(seeds.len(), 22 + 12 + WRITTEN.len() + PRINTED.len() + RECORDS.len());
         assert!(seeds.iter().all(|seed| !seed.text.is_empty()));
     }
 }

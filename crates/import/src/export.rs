@@ -18,7 +18,7 @@ use std::ops::Range;
 /// Bandwidth of hosts where no transfer was measured, in bytes per second.
 const ASSUMED_BANDWIDTH: f64 = 1.25e8;
 
-/// Cores of one attempt at most; more stand for a slip of the records.
+/// Most cores of one attempt; larger numbers are treated as errors of the records.
 const MOST_WIDTH: f64 = 65_536.0;
 /// Part of the busy time for which more than the recorded cores may seem to be held.
 const OVERLAP: f64 = 0.02;
@@ -330,7 +330,7 @@ impl RecordedRun {
         trace
     }
 
-    /// The ids of files in the exported workflow, which leaves out files that nobody names.
+    /// The ids of files in the exported workflow, which leaves out files that no task uses.
     fn exported_files(&self) -> Vec<Option<FileId>> {
         let mut used = vec![false; self.files.len()];
         let named = self.tasks.iter().flat_map(|t| t.inputs.iter().chain(&t.outputs));
@@ -343,7 +343,8 @@ impl RecordedRun {
         used.into_iter().map(number).collect()
     }
 
-    /// The attempt that stands for a task in a plan, by position: the one with the result, else the last with dates.
+    /// Position of the attempt that represents a task in a plan: the one with the result, else the last with
+    /// dates.
     pub(crate) fn planned_attempt(&self, task: usize) -> Option<usize> {
         let attempts = &self.tasks[task].attempts;
         let dated = |a: &Attempt| a.start.is_some() && a.end.is_some() && a.host.is_some();

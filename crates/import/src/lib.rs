@@ -4,7 +4,7 @@
 //! [`read`] recognises the engine by content, follows a folder into the places where the engine
 //! keeps its records, and joins all artefacts of one run. [`RecordedRun::document`],
 //! [`RecordedRun::platform`] and [`RecordedRun::trace`] hand the result to the rest of Slackline;
-//! [`RecordedRun::summary`] says how many values were measured, derived, assumed or missing.
+//! [`RecordedRun::summary`] counts measured, derived, assumed and missing values.
 //!
 //! **A value is never invented silently: it carries its origin, and every repair is counted by name.**
 
@@ -41,7 +41,7 @@ pub struct Options {
 
 /// Reads the records of one run; several paths are joined.
 pub fn read(paths: &[PathBuf], options: &Options, files: &FileAccess) -> Result<RecordedRun> {
-    // What is wrong with all records together is said of the path they were looked for under.
+    // Errors about all records together name the path under which they were searched.
     joined(paths, options, files).map_err(|error| {
         let unplaced = error.file.is_none();
         match paths.first().filter(|_| unplaced) {
@@ -68,7 +68,7 @@ fn joined(paths: &[PathBuf], options: &Options, files: &FileAccess) -> Result<Re
     Ok(run)
 }
 
-/// Returns whether a path holds records of an engine that [`read`] knows, without reading them whole.
+/// Returns the engine whose records a path holds, if [`read`] can read them; they are not read whole.
 pub fn recognise(path: &std::path::Path, files: &FileAccess) -> Option<Engine> {
     sources::find(std::slice::from_ref(&path.to_path_buf()), None, files)
         .ok()

@@ -3,14 +3,14 @@
 use crate::engines::Engine;
 use std::collections::{BTreeMap, HashMap};
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It stands in the records.
+    /// Contained in the records.
     Measured,
     /// It follows from other values of the records.
     Derived,
-    /// A convention stands in for it.
+    /// Assumed by convention.
     Assumed,
 }
 
@@ -19,7 +19,7 @@ pub enum Origin {
 pub struct Figure {
     /// The number: seconds, bytes or cores.
     pub value: f64,
-    /// Where it comes from.
+    /// Origin of the number.
     pub origin: Origin,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn value(figure: Option<Figure>) -> Option<f64> {
     figure.map(|figure| figure.value)
 }
 
-/// How an attempt ended.
+/// End of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Outcome {
     /// With its result.
@@ -87,11 +87,11 @@ pub struct Attempt {
     pub end: Option<Figure>,
     /// The host, by position in [`RecordedRun::hosts`].
     pub host: Option<usize>,
-    /// What on the host it held (a worker's thread), where the engine names it.
+    /// Slot that it held on the host (a worker's thread), where the engine names it.
     pub slot: Option<String>,
     /// Cores it held.
     pub cores: Option<Figure>,
-    /// How it ended.
+    /// Its end.
     pub outcome: Outcome,
     /// Exit code.
     pub exit: Option<i64>,
@@ -173,7 +173,7 @@ pub struct Transfer {
     pub from: usize,
     /// To where.
     pub to: usize,
-    /// How much, in bytes.
+    /// Size in bytes.
     pub bytes: Option<f64>,
     /// When it began, in seconds since the epoch.
     pub start: f64,

@@ -1,4 +1,4 @@
-//! What records of any engine may contradict themselves in, put right and counted.
+//! Repair of contradictions that may occur in records of any engine, with counts by name.
 
 use crate::engines::Engine;
 use crate::record::{Figure, Origin, Outcome, RecordedRun, value};

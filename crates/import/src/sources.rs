@@ -151,7 +151,7 @@ pub(crate) fn find(paths: &[PathBuf], from: Option<Engine>, files: &FileAccess) 
     by_engine.retain(|engine, found| usable(engine, found));
     let weight =
         |found: &BTreeMap<Artefact, Vec<PathBuf>>| found.values().map(Vec::len).sum::<usize>();
-    // A crate that was made from the records of another engine stands beside them: the records win.
+    // If a folder has a crate made from the records of another engine beside these records, the records win.
     let best = by_engine
         .into_iter()
         .max_by_key(|(engine, found)| (*engine != Engine::RoCrate, weight(found)));
@@ -205,7 +205,7 @@ fn walk(
     Ok(())
 }
 
-/// Files that lie beside a main artefact and belong to it.
+/// Files beside a main artefact that belong to it.
 fn companions(path: &Path, kind: Artefact) -> Vec<PathBuf> {
     let beside = |name: String| path.with_file_name(name);
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

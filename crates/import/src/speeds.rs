@@ -1,4 +1,4 @@
-//! How fast hosts are beside each other, from kinds of tasks that ran on several of them.
+//! Relative speeds of hosts, derived from kinds of tasks that ran on several of them.
 
 use crate::record::{Attempt, RecordedRun};
 use std::collections::{BTreeMap, BTreeSet};

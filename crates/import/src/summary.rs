@@ -1,4 +1,4 @@
-//! How much of a recorded run was measured, derived, assumed or missing: `import.json`.
+//! Summary of an import: numbers of measured, derived, assumed and missing values (`import.json`).
 
 use crate::dates;
 use crate::record::{Figure, Origin, RecordedRun};
@@ -37,7 +37,7 @@ pub struct Summary {
     pub schema: &'static str,
     /// The engine.
     pub engine: &'static str,
-    /// Its version, where the records tell.
+    /// Its version, where the records contain it.
     pub version: Option<String>,
     /// Name of the workflow.
     pub name: String,
@@ -45,7 +45,7 @@ pub struct Summary {
     pub began: Option<String>,
     /// Seconds from the first date to the last end of a task.
     pub makespan: Option<f64>,
-    /// What the engine took beside the tasks, where they have dates.
+    /// Overheads of the engine, if tasks have dates.
     pub start_up: Option<StartUp>,
     /// Number of tasks.
     pub tasks: usize,

@@ -1,5 +1,5 @@
-//! What tasks of a recorded run waited for beyond their parents and processors: start-up times, queues and
-//! attempts that failed.
+//! Waits of tasks of a recorded run that parents and processors do not explain: start-up times, queues and
+//! failed attempts.
 
 use crate::record::{RecordedRun, value};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use slackline_model::ProcId;
 use slackline_model::scenario::{Actual, Scenario};
 use std::collections::HashMap;
 
-/// What the engine took beside the tasks, in seconds.
+/// Overheads of the engine, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StartUp {
     /// From the begin of the run to the start of its first task.
@@ -17,7 +17,7 @@ pub struct StartUp {
     pub per_task: f64,
 }
 
-/// What went by for one task.
+/// Times of one task between readiness and end.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     /// Seconds from the moment it could start to its first attempt.
@@ -95,7 +95,7 @@ impl RecordedRun {
         }
     }
 
-    /// What the engine took beside the tasks; nothing where no task has dates.
+    /// Returns the overheads of the engine; none if no task has dates.
     pub fn start_up(&self) -> Option<StartUp> {
         let first = |index: usize| {
             let attempts = &self.tasks[index].attempts;
@@ -105,7 +105,8 @@ impl RecordedRun {
         let earliest = starts.iter().flatten().copied().min_by(f64::total_cmp)?;
         let before = earliest - self.first_date()?;
         let parents = self.parents();
-        // Tasks that could run from the start waited for that too: the rest is told by those with parents.
+        // Tasks that could run from the start waited for that too: the rest is computed from those with
+        // parents.
         let waits = self.waits().into_iter().zip(&parents);
         let later = waits.filter(|(wait, parents)| wait.is_timed && !parents.is_empty());
         let mut idle: Vec<f64> = later.map(|(wait, _)| wait.idle).collect();

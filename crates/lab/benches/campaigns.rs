@@ -1,6 +1,6 @@
-//! What the runner of campaigns and their summary cost, side by side with what they are made of: `cargo bench -p
-//! slackline-lab --bench campaigns`. Figures are ratios of times measured in turns, so that what else the machine does
-//! disturbs both alike.
+//! Costs of the runner of campaigns and of their summary, compared with those of their parts: `cargo bench -p
+//! slackline-lab --bench campaigns`. Figures are ratios of times measured in turns, so that other load of the
+//! machine affects both alike.
 
 #![allow(clippy::expect_used)] // what is measured here is made here
 #![allow(clippy::print_stdout)]

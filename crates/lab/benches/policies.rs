@@ -1,6 +1,6 @@
-//! Whole runs of policies in worlds of the GTP study (CCR 0.5, levels drop by up to half and last
-//! three makespans, ten looks per makespan): `cargo bench -p slackline-lab`. Give a filter such as
-//! `thousand` to run a part. Runs per second are the inverse of the printed times.
+//! Whole runs of policies in cases of the GTP study (CCR 0.5, levels drop by up to half and last three
+//! makespans, ten evaluations per makespan): `cargo bench -p slackline-lab`. Give a filter such as `thousand`
+//! to run a part. Runs per second are the inverse of the printed times.
 
 use slackline_engine::Recording;
 use slackline_lab::worlds::{GtpWorld, Kind, Way};

@@ -21,11 +21,11 @@ pub struct Side {
     pub policy: Policy,
     /// Machine and rules.
     pub site: Site,
-    /// How much faster its cores are than those of the log: run times are divided by it.
+    /// Speed of its cores relative to those of the log: run times are divided by it.
     pub speed: f64,
 }
 
-/// Where replicas of the workload come from.
+/// Source of the replicas of the workload.
 #[derive(Clone, Copy, Debug)]
 pub enum Workload<'a> {
     /// Drawn from a generator, each with a member number of its own.
@@ -41,12 +41,12 @@ pub enum Workload<'a> {
     },
 }
 
-/// What is asked.
+/// Two sides, a workload and the limits of a comparison.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
-    /// What runs today.
+    /// The present configuration.
     pub baseline: Side,
-    /// What might.
+    /// The proposed configuration.
     pub candidate: Side,
     /// The workload.
     pub workload: Workload<'a>,
@@ -75,7 +75,7 @@ pub struct Adoption {
     pub is_adopted: bool,
 }
 
-/// How often repetitions of a comparison with other seeds find a gain or a loss.
+/// Results of repetitions of a comparison with other seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trials {
     /// Repetitions.
@@ -226,11 +226,12 @@ impl Question<'_> {
             (0..self.replicas).into_par_iter().map(one).collect::<Result<_>>()?;
         let metrics = self.metrics();
         let table = |side: usize| {
-            let head = std::iter::once("repetition".to_string()).chain(metrics.iter().cloned());
-            let mut csv = Csv::with_head(head.collect())?;
+            let keys = ["repetition", "method"].map(str::to_string).into_iter();
+            let mut csv = Csv::with_head(keys.chain(metrics.iter().cloned()).collect())?;
             for (k, values) in replicas.iter().enumerate() {
                 let cells = values[side].iter().map(|value| format!("{value:?}"));
-                let row: Vec<String> = std::iter::once(k.to_string()).chain(cells).collect();
+                let keys = [k.to_string(), "batch".to_string()].into_iter();
+                let row: Vec<String> = keys.chain(cells).collect();
                 csv.push(k + 2, &row)?;
             }
             Ok::<Csv, FormatError>(csv)
@@ -264,7 +265,7 @@ impl Question<'_> {
     }
 }
 
-/// Whether a gain stands at the level of all metrics together.
+/// Whether a gain remains significant at the level of all metrics together.
 fn is_sure_gain(change: &crate::compare::Change, limits: &HashMap<String, Limits>) -> bool {
     use slackline_analysis::statistics::Sense;
     let demanded = limits.get(&change.metric).map_or(0.0, |limits| limits.gain);

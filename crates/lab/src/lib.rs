@@ -1,4 +1,4 @@
-//! Studies: the same policies and planners over many worlds, and what papers said of them.
+//! Studies: the same policies and planners over many cases, and the claims of papers about them.
 //!
 //! ```
 //! use slackline_analysis::statistics::Estimate;

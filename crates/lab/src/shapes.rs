@@ -39,7 +39,7 @@ pub const WORKFLOWS: [(&str, &str, usize); 16] = [
 const LIKE_MONTAGE: &str = "like montage";
 const LIKE_EPIGENOMICS: &str = "like epigenomics";
 
-/// What a generator is told, by name.
+/// Parameters of a generator, by name.
 type Settings = &'static [(&'static str, &'static str)];
 
 /// Platforms: name to show, generator with its parameters; without one, bundled.
@@ -54,15 +54,15 @@ pub const PLATFORMS: [(&str, &str, Settings); 8] = [
     ("four-sites", "", &[]),
 ];
 
-/// One layer of a world: a generator and its parameters; those in makespans end in `m`.
+/// One layer of a scenario: a generator and its parameters; those in makespans end in `m`.
 type Layer = (&'static str, Settings);
 
-/// A kind of world.
+/// A kind of scenario.
 pub struct World {
     /// Name to show.
     pub name: &'static str,
     layers: &'static [Layer],
-    /// How much later than they happen changes are seen, in makespans.
+    /// Delay after which changes are observed, in makespans.
     delay: f64,
 }
 
@@ -87,7 +87,7 @@ impl World {
     }
 }
 
-/// Kinds of worlds.
+/// Kinds of scenarios.
 pub static WORLDS: [World; 20] = [
     World::of("still", &[]),
     World::of("30 %, rare", &[("sce", &[("variability", "30"), ("gap", "3")])]),
@@ -124,7 +124,7 @@ pub static WORLDS: [World; 20] = [
     .seen_after(0.05),
 ];
 
-/// A kind of workflow on a platform in a kind of world, by their places in the lists.
+/// A kind of workflow on a platform under a kind of scenario, by their positions in the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Of [`WORKFLOWS`].
@@ -146,14 +146,14 @@ impl Shape {
         (0..WORLDS.len()).flat_map(pairs).collect()
     }
 
-    /// Every workflow in every world once, every platform equally often with each of them.
+    /// Every workflow under every kind of scenario once, every platform equally often with each of them.
     pub fn some() -> Vec<Shape> {
         let count = PLATFORMS.len();
         let turn = |s: &Shape| s.platform == (s.workflow + 3 * s.world) % count;
         Shape::all().into_iter().filter(turn).collect()
     }
 
-    /// Its kind of world.
+    /// Its kind of scenario.
     pub fn world(&self) -> &'static World {
         &WORLDS[self.world]
     }
@@ -164,8 +164,8 @@ impl Shape {
         format!("{workflow}; {platform}; {}", self.world().name)
     }
 
-    /// One world of this shape, and the same while nothing happens. Inputs lie everywhere for even
-    /// seeds, on the platform's origin, or its first host, for odd ones.
+    /// One replication of this shape, and the same without changes. Inputs are everywhere for even seeds, on
+    /// the platform's origin, or its first host, for odd ones.
     pub fn stages(&self, seed: u64) -> Result<Stages, StudyError> {
         let workflow = Arc::new(workflow(WORKFLOWS[self.workflow], seed)?);
         let platform = Arc::new(platform(PLATFORMS[self.platform], seed)?);
@@ -188,7 +188,7 @@ impl Shape {
     }
 }
 
-/// The same world for somebody who is told run times that are wrong by at most a share of themselves.
+/// The same replication with run times given to the policy that have relative errors of at most `share`.
 pub fn told_wrong(stage: &Stage, share: f64, seed: u64) -> Result<Stage, StudyError> {
     let share = share.to_string();
     let given = [("law", "uniform"), ("error", &share), ("wrong", "estimate")];
@@ -198,7 +198,7 @@ pub fn told_wrong(stage: &Stage, share: f64, seed: u64) -> Result<Stage, StudyEr
     Ok(Stage { known: known.map_err(StudyError::of)?, ..stage.clone() })
 }
 
-/// A world, and the same while nothing happens.
+/// A replication, and the same without changes.
 pub struct Stages {
     /// While nothing happens.
     pub still: Stage,
@@ -251,7 +251,7 @@ fn platform(
     make.platform(&settings, Seed::new(seed)).map_err(StudyError::of)
 }
 
-/// Changes go on for so many makespans.
+/// Number of makespans during which changes occur.
 const HORIZON: f64 = 20.0;
 
 fn scenario(
@@ -270,7 +270,7 @@ fn scenario(
     }
     let lasting = [("makespan", 1.0), ("horizon", HORIZON)];
     for (parameter, share) in lasting {
-        // How long changes go on is told in makespans by some, in seconds by others.
+        // Some generators take the duration of changes in makespans, others in seconds.
         let has = make.parameters().any(|p| p.name == parameter);
         if has && (parameter == "makespan" || name != "sce") {
             all.push((parameter.to_string(), format!("{}s", share * makespan)));
@@ -296,7 +296,7 @@ mod tests {
     fn every_shape_can_be_made() {
         let shapes = Shape::all();
         assert_eq!(shapes.len(), 16 * 8 * 20);
-        // Every workflow, platform and world at least once.
+        // Every workflow, platform and kind of scenario at least once.
         let once = |s: &&Shape| {
             s.world % 16 == s.workflow && s.platform == (s.workflow + s.world / 16) % 8
         };

@@ -8,7 +8,7 @@ use slackline_model::distribution::Distribution;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
-/// How one bandwidth is made of many observations.
+/// Rule by which one bandwidth is derived from many observations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BandwidthPolicy {
     /// The fastest transfer: lower ones are put down to load, which then has to be simulated.
@@ -74,7 +74,7 @@ pub struct Host {
     pub cluster: String,
     /// Its name.
     pub name: String,
-    /// Cores; 1 where no log says.
+    /// Cores; 1 if no log contains them.
     pub cores: u32,
     /// Flop/s of a core, one per cycle of its clock.
     pub speed: Option<f64>,
@@ -93,7 +93,7 @@ pub struct Host {
 pub struct Link {
     /// The clusters.
     pub between: [String; 2],
-    /// What was chosen, bytes per second.
+    /// The bandwidth that was chosen, bytes per second.
     pub bandwidth: f64,
     /// Largest observation.
     pub max: f64,
@@ -137,18 +137,18 @@ pub struct Waits {
     pub fits: Vec<Fit>,
 }
 
-/// What was passed over.
+/// Input that was skipped.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Skipped {
     /// The log.
     pub source: String,
     /// The line, where there is one.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Reason.
     pub cause: String,
 }
 
-/// What logs show, before it is put together.
+/// Observations from logs, before they are combined.
 #[derive(Clone, Debug, Default)]
 pub struct SiteLogs {
     hosts: BTreeMap<(String, String, String), Vec<Sighting>>,
@@ -169,7 +169,7 @@ pub struct SitePicture {
     pub links: Vec<Link>,
     /// Waits by queue.
     pub waits: Vec<Waits>,
-    /// What was passed over.
+    /// Input that was skipped.
     pub skipped: Vec<Skipped>,
 }
 
@@ -277,7 +277,7 @@ impl SiteLogs {
                     for host in [&key.1, &key.2] {
                         self.sight(site, host, source);
                     }
-                    // What takes no time says nothing of bandwidth, and small files tell of latency.
+                    // Transfers that take no time give no bandwidth, and small files are dominated by latency.
                     if at > start && bytes >= 1e4 {
                         let mut pair = [cluster_of(&key.1), cluster_of(&key.2)];
                         pair.sort();
@@ -448,7 +448,7 @@ fn key(name: &str) -> String {
     serde_json::to_string(name).unwrap_or_default()
 }
 
-/// What stands in a file where no log says a speed.
+/// Speed written to the file if no log contains one.
 const ASSUMED_SPEED: f64 = 1e9;
 
 impl SitePicture {
@@ -485,7 +485,7 @@ impl SitePicture {
                     _ => format!("{site}-{cluster}-type{}", k + 1),
                 };
                 named.entry(cluster).or_default().push(name.clone());
-                // The newest speed stands for the group.
+                // The newest speed represents the group.
                 let Some(first) = group.iter().max_by(|a, b| a.date.cmp(&b.date)) else { continue };
                 let names: Vec<&str> = group.iter().map(|host| host.name.as_str()).collect();
                 let _ = writeln!(out, "\n[cluster.{}]", key(&name));

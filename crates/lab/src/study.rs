@@ -1,4 +1,4 @@
-//! Policies against each other: the same worlds for all, over a grid of kinds of worlds.
+//! Comparison of policies: the same cases for all, over a grid of kinds of cases.
 
 use crate::cell::{Recipe, deciding, policy};
 use crate::papers::{StudyError, Watch};
@@ -8,7 +8,7 @@ use slackline_engine::Recording;
 use slackline_react::Transfers;
 use slackline_react::registry::Entry;
 
-/// Kinds of worlds: every combination is a cell.
+/// Kinds of cases: every combination is a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// Numbers of processors.
@@ -19,14 +19,14 @@ pub struct Grid {
     pub ccr: Vec<f64>,
     /// Largest drops of a level, as shares of the peak.
     pub variability: Vec<f64>,
-    /// Mean times between two changes of one resource, in makespans of the still world.
+    /// Mean times between two changes of one resource, in makespans of the run without changes.
     pub persistence: Vec<f64>,
     /// Without a failure, with one, or both.
     pub failure: Vec<bool>,
 }
 
 impl Grid {
-    /// Its kinds. A world that does not change has no persistence: one kind stands for all.
+    /// Its kinds. A case without changes has no persistence: one kind represents all.
     pub fn cells(&self) -> Vec<Kind> {
         let mut cells = Vec::new();
         for &tasks in &self.tasks {
@@ -80,19 +80,19 @@ impl Contender {
         if failures { self.survivor } else { self.entry }
     }
 
-    /// How it goes through a world of a kind.
+    /// Run options for this case.
     fn way(&self, kind: &Kind) -> Result<Way, StudyError> {
         let usual = Way::usual(self.surviving(kind.failure))?;
         Ok(Way { transfers: self.transfers, ..usual })
     }
 
-    /// The same with inputs that travel otherwise.
+    /// The contender with another mode of transfers.
     pub fn with(self, transfers: Transfers) -> Contender {
         Contender { transfers, ..self }
     }
 }
 
-/// What was measured: normalised schedule lengths, world by world.
+/// Measured normalised schedule lengths, case by case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
     /// The cells.
@@ -101,10 +101,10 @@ pub struct Results {
     pub nsl: Vec<Vec<Vec<f64>>>,
 }
 
-/// One world of a comparison, before it is made.
+/// One case of a comparison, before it is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
-    /// Which of the kinds.
+    /// Index of its kind.
     cell: usize,
     kind: Kind,
     graph: usize,
@@ -115,7 +115,7 @@ pub struct Member {
 const SHAPES: usize = 12;
 
 impl Member {
-    /// `graphs` worlds of every kind.
+    /// `graphs` cases of every kind.
     pub fn all(cells: &[Kind], graphs: usize, seed: u64) -> Vec<Member> {
         let of_kind = |(cell, &kind): (usize, &Kind)| {
             // Few graphs per cell still go round all shapes over the cells.
@@ -129,7 +129,7 @@ impl Member {
         GtpWorld::new(&self.kind, self.graph, self.seed)
     }
 
-    /// What becomes of each contender: its normalised schedule length.
+    /// Normalised schedule length of each contender.
     fn run(&self, contenders: &[Contender]) -> Result<Vec<f64>, StudyError> {
         let world = self.world()?;
         let run = |contender: &Contender| {
@@ -147,7 +147,7 @@ impl Member {
     }
 }
 
-/// Lets all contenders run through `graphs` worlds of every kind.
+/// Runs all contenders in `graphs` cases of every kind.
 pub fn compare(
     contenders: &[Contender],
     cells: &[Kind],

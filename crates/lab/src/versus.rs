@@ -53,7 +53,7 @@ impl Default for Bounds {
 /// A search.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// What instances may be.
+    /// Bounds of the instances.
     pub bounds: Bounds,
     /// Instances that are tried, over all chains.
     pub iterations: u64,
@@ -100,7 +100,7 @@ struct Instance {
     bandwidths: Vec<f64>,
 }
 
-/// Three significant digits: what a file says is what is meant.
+/// Rounds to three significant digits, so that the written and the used value are the same.
 fn rounded(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
 }

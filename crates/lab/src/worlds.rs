@@ -1,5 +1,5 @@
-//! The worlds of the GTP study: random graphs on unrelated processors joined pairwise, whose
-//! levels change now and then and of which one may die half-way.
+//! The cases of the GTP study: random graphs on unrelated processors joined pairwise, whose levels change now
+//! and then and of which one may die half-way.
 
 use crate::cell::{Cell, planner, policy};
 use crate::papers::StudyError;
@@ -21,7 +21,7 @@ use slackline_react::registry::{Entry, Options};
 use slackline_schedule::Algorithm;
 use std::sync::Arc;
 
-/// A kind of world: SCE(x, y, z) with a ratio of communication to computation.
+/// A kind of case: SCE(x, y, z) with a ratio of communication to computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kind {
     /// x: processors.
@@ -32,7 +32,7 @@ pub struct Kind {
     pub variability: f64,
     /// Communication over computation.
     pub ccr: f64,
-    /// Mean time between two changes of one resource, in makespans of the still world.
+    /// Mean time between two changes of one resource, in makespans of the run without changes.
     pub persistence: f64,
     /// A processor dies half-way.
     pub failure: bool,
@@ -50,12 +50,12 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// How often levels change.
+/// Label for the frequency of level changes.
 pub(crate) fn often(persistence: f64) -> &'static str {
     if persistence < 1.0 { "frequent changes" } else { "rare changes" }
 }
 
-/// One world of a kind.
+/// One case of a kind.
 #[derive(Clone)]
 pub struct GtpWorld {
     /// The workflow, the platform, and what happens to it.
@@ -63,11 +63,11 @@ pub struct GtpWorld {
     links: Links,
     /// Makespan of static HEFT while nothing changes: the unit of all dates.
     pub still_makespan: f64,
-    /// What a makespan is divided by.
+    /// Divisor of makespans: the length of the critical path.
     pub critical_path: f64,
 }
 
-/// How transfers share the links.
+/// Sharing of links by transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Links {
     /// One at a time, in order of arrival.
@@ -90,21 +90,21 @@ impl Links {
     }
 }
 
-/// How a world is run through.
+/// Run options for a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
-    /// Who decides.
+    /// The policy.
     pub policy: &'static Entry,
-    /// Who plans.
+    /// The planner.
     pub planner: &'static Algorithm,
     /// When inputs travel.
     pub transfers: Transfers,
-    /// Time between looks, in still makespans.
+    /// Time between evaluations, in makespans of the run without changes.
     pub period: f64,
 }
 
 impl Way {
-    /// As in most of the thesis: HEFT, PULL of the first task, looks every tenth of a makespan.
+    /// As in most of the thesis: HEFT, PULL of the first task, evaluations every tenth of a makespan.
     pub fn usual(policy: &'static Entry) -> Result<Way, StudyError> {
         let (planner, transfers) = (planner("heft")?, Transfers::default());
         Ok(Way { policy, planner, transfers, period: 0.1 })
@@ -117,7 +117,7 @@ impl GtpWorld {
         GtpWorld::with_links(kind, graph, seed, Links::Fifo)
     }
 
-    /// The same on links that are shared in another way.
+    /// The case with another sharing of links.
     pub fn with_links(
         kind: &Kind,
         graph: usize,
@@ -136,7 +136,7 @@ impl GtpWorld {
         Ok(world)
     }
 
-    /// A workflow in a world where nothing happens, whose unit of time is a second.
+    /// A case without changes, whose unit of time is a second.
     fn still(
         workflow: Arc<Workflow>,
         processors: usize,
@@ -148,7 +148,7 @@ impl GtpWorld {
         Ok(GtpWorld { stage, links, still_makespan: 1.0, critical_path })
     }
 
-    /// The same world, but a processor dies at a date.
+    /// The same case with a processor that dies at a date.
     pub fn with_failure(&self, host: usize, at: f64) -> Result<GtpWorld, StudyError> {
         let mut world = self.clone();
         let Some(host) = self.stage.platform.hosts().get(host).map(|h| h.name.to_string()) else {
@@ -183,7 +183,7 @@ impl GtpWorld {
         &self.stage.workflow
     }
 
-    /// A run through this world.
+    /// A run of this case.
     pub fn cell(&self, way: &Way) -> Result<Cell, StudyError> {
         let Way { policy, planner, transfers, period } = *way;
         let period = Period::Seconds(period * self.still_makespan);
@@ -191,7 +191,7 @@ impl GtpWorld {
         Cell::decided(self.stage.clone(), policy, told).under(self.links.preset())
     }
 
-    /// What a planner promises at the start, whatever becomes of transfers that meet.
+    /// A planner's initial promise, regardless of contention between transfers.
     pub fn promised(&self, planner: &'static Algorithm) -> Result<Cell, StudyError> {
         Cell::planned(self.stage.clone(), planner).under(Links::Free.preset())
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Where decisions that are not in the log are read and kept.
-pub struct Desk {
+pub struct DecisionSource {
     /// The log, which has a decision before anything follows from it.
     pub log: Arc<RunLog>,
     /// The folder with the outputs.
@@ -28,20 +28,20 @@ pub struct Desk {
 /// See the module's head.
 pub struct Asked {
     recorded: VecDeque<Chose>,
-    desk: Option<Desk>,
+    source: Option<DecisionSource>,
     warnings: Rc<RefCell<Vec<String>>>,
     open: Rc<Cell<bool>>,
 }
 
 impl Asked {
-    /// Decides as the log says and, with a desk, by what is read where the log ends.
-    pub fn new(records: &[(f64, Record)], desk: Option<Desk>) -> Asked {
+    /// Decides as the log says and, with a source, by what is read where the log ends.
+    pub fn new(records: &[(f64, Record)], source: Option<DecisionSource>) -> Asked {
         let chose = |(_, record): &(f64, Record)| match record {
             Record::Chose(chose) => Some(chose.clone()),
             _ => None,
         };
         let recorded = records.iter().filter_map(chose).collect();
-        Asked { recorded, desk, warnings: Rc::default(), open: Rc::default() }
+        Asked { recorded, source, warnings: Rc::default(), open: Rc::default() }
     }
 
     /// What users should look at; filled as the run goes on.
@@ -63,7 +63,7 @@ impl Oracle for Asked {
         decision: &Decision,
         by: Option<&Ended>,
     ) -> Result<Option<u32>, String> {
-        let chose = match (self.recorded.pop_front(), &self.desk) {
+        let chose = match (self.recorded.pop_front(), &self.source) {
             (Some(chose), _) if chose.decision == decision.name => chose,
             (Some(chose), _) => {
                 return Err(format!(
@@ -75,10 +75,10 @@ impl Oracle for Asked {
                 self.open.set(true);
                 return Ok(None);
             }
-            (None, Some(desk)) => {
-                let chose = desk.ask(control, decision, by);
-                let kept = desk.log.append(now, &Record::Chose(chose.clone()));
-                let kept = kept.and_then(|()| desk.log.settle());
+            (None, Some(source)) => {
+                let chose = source.ask(control, decision, by);
+                let kept = source.log.append(now, &Record::Chose(chose.clone()));
+                let kept = kept.and_then(|()| source.log.settle());
                 kept.map_err(|why| format!("the log of the run cannot be kept: {why}"))?;
                 chose
             }
@@ -91,7 +91,7 @@ impl Oracle for Asked {
     }
 }
 
-impl Desk {
+impl DecisionSource {
     /// What a decision comes to, by what its task said.
     fn ask(&self, control: &Control, decision: &Decision, by: Option<&Ended>) -> Chose {
         let name = |outcome| Some(control.outcome_name(decision, outcome).to_string());

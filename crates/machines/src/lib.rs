@@ -2,13 +2,13 @@
 //! and the folder of a run. It needs a Unix system.
 
 pub mod attempt;
+pub mod attempt_pool;
 pub mod decide;
 pub mod detect;
 pub mod folder;
-pub mod jobs;
+pub mod journaled_run;
 mod load;
 pub mod local;
+pub mod machine_backend;
 mod private;
-pub mod real;
-pub mod session;
 pub mod slurm;

@@ -2,9 +2,9 @@
 //! A host is there as long as its folder is; who takes that away takes the host away.
 
 use crate::attempt::{Process, end_orphans};
+use crate::attempt_pool::{Crew, Job, Label};
 use crate::folder::RunFolder;
-use crate::jobs::{Crew, Job, Label};
-use crate::real::{Desk, Turn, Workshop};
+use crate::machine_backend::{EventSender, Executor, HostEvent};
 use slackline_engine::{Accepted, BackendError, OpError, OpId};
 use slackline_model::{HostId, Platform};
 use std::io::ErrorKind;
@@ -35,12 +35,12 @@ impl<'p> Local<'p> {
         folder: Arc<RunFolder>,
         run: String,
         processes: Vec<Process>,
-        desk: Desk,
+        events: EventSender,
     ) -> Local<'p> {
         Local {
             platform,
             folder,
-            crew: Crew::new(Arc::new(desk)),
+            crew: Crew::new(Arc::new(events)),
             run,
             processes,
             there: vec![None; platform.hosts().len()],
@@ -56,7 +56,7 @@ impl<'p> Local<'p> {
     }
 }
 
-impl Workshop for Local<'_> {
+impl Executor for Local<'_> {
     fn open(&mut self) -> Result<(), BackendError> {
         self.platform.host_ids().try_for_each(|host| self.make_host(host))
     }
@@ -85,9 +85,9 @@ impl Workshop for Local<'_> {
         self.released.push(lease);
     }
 
-    fn look(&mut self, turns: &mut Vec<Turn>) -> Result<(), BackendError> {
-        let over = |lease| Turn::Over { lease, host: None, error: None };
-        turns.extend(self.released.drain(..).map(over));
+    fn look(&mut self, host_events: &mut Vec<HostEvent>) -> Result<(), BackendError> {
+        let over = |lease| HostEvent::LeaseEnded { lease, host: None, error: None };
+        host_events.extend(self.released.drain(..).map(over));
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());
         }
@@ -104,9 +104,9 @@ impl Workshop for Local<'_> {
             }
             if !there {
                 let why = format!("the folder of host '{name}' is gone");
-                turns.push(Turn::Went { host, keeps_data: false, why });
+                host_events.push(HostEvent::Down { host, keeps_data: false, why });
             } else if self.make_host(host).is_ok() {
-                turns.push(Turn::Came(host));
+                host_events.push(HostEvent::Up(host));
             } else {
                 continue; // it went again
             }

@@ -16,14 +16,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// What an agent wants.
+/// An agent's action.
 enum Action {
     Start(TaskId, HostId),
     /// Nothing more is started until something happens.
     Wait,
 }
 
-/// What an agent sees.
+/// The state of a run as shown to an agent.
 #[derive(Default)]
 struct View {
     time: f64,
@@ -39,7 +39,7 @@ struct View {
     over: Option<(bool, String)>,
 }
 
-/// A policy that asks an agent.
+/// A policy whose decisions are made by an agent.
 struct Asking {
     ready: ReadyTasks,
     views: SyncSender<View>,
@@ -138,7 +138,7 @@ struct Thread {
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        // The engine sees that nobody acts any more and ends.
+        // Without the sender the engine ends the run.
         self.actions = None;
         while self.views.try_recv().is_ok() {}
         let (_, nobody) = sync_channel(1);

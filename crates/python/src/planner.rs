@@ -13,7 +13,7 @@ use slackline_schedule::list::{Partial, Slot, ranks};
 use slackline_schedule::{PlanError, Request};
 use std::sync::{Arc, OnceLock};
 
-/// Where and when a task could run.
+/// Host, dates and cost at which a task could run.
 #[pyclass(frozen, get_all, name = "Offer", module = "slackline._native")]
 #[derive(Clone)]
 pub(crate) struct Offer_ {
@@ -55,7 +55,7 @@ struct Table<'a, 'p> {
     problem: &'a Problem<'p>,
     request: &'a Request,
     partial: Partial<'a, 'p>,
-    /// Tasks that are placed at dates of the planner's own, which the partial schedule does not know.
+    /// Tasks at dates chosen by the planner, which are not in the partial schedule.
     own: Vec<Option<Placement>>,
     placed: Vec<bool>,
 }
@@ -213,7 +213,7 @@ impl Desk for Table<'_, '_> {
 
 type Lent = Arc<Loan<dyn Desk>>;
 
-/// What is to be planned.
+/// The planning problem that a planner gets.
 #[pyclass(frozen, name = "Problem", module = "slackline._native")]
 pub(crate) struct Problem_ {
     desk: Lent,
@@ -322,7 +322,7 @@ impl Partial_ {
 
 #[pymethods]
 impl Partial_ {
-    /// Where a task could run now, one offer for each host on which it fits, its parents being placed.
+    /// Lists one offer for each host on which a task fits; its parents have to be placed.
     fn offers(&self, task: &Bound<'_, PyAny>) -> PyResult<Vec<Offer_>> {
         let id = task_of(task, self.frozen.workflow())?;
         let offers =
@@ -332,8 +332,8 @@ impl Partial_ {
         Ok(offers.into_iter().map(made).collect())
     }
 
-    /// Puts a task where an offer says, or on a host: as early as it can start, or at a date of the planner's own, which
-    /// the validator checks in the end.
+    /// Places a task as in an offer, or on a host: as early as it can start, or at a date of the planner's own,
+    /// which the validator checks in the end.
     #[pyo3(signature = (task, on, start = None))]
     fn place(
         &self,

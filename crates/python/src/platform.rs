@@ -197,7 +197,7 @@ pub(crate) fn host_of(host: &Bound<'_, PyAny>, platform: &Platform) -> PyResult<
     }
 }
 
-/// What a scenario is made of.
+/// Content of a scenario.
 enum Origin {
     Fixed(Arc<Scenario>),
     /// A generator with its parameters; some draw for the hosts of a platform.
@@ -211,7 +211,7 @@ enum Origin {
 /// A generator, its parameters and the seed.
 type Drawn = (String, Vec<(String, String)>, u64);
 
-/// How a platform changes, and how wrong estimates are.
+/// Changes of a platform and errors of estimates.
 #[pyclass(subclass, frozen, name = "Scenario", module = "slackline._native")]
 pub(crate) struct Scenario_ {
     origin: Origin,
@@ -289,7 +289,7 @@ impl Scenario_ {
         }
     }
 
-    /// What it is made of: a text, or the generator with its parameters.
+    /// Returns the content for pickling: a text, or the generator with its parameters.
     #[allow(clippy::type_complexity)]
     fn parts(&self) -> PyResult<(Option<String>, String, Vec<(String, String)>, u64)> {
         Ok(match &self.origin {

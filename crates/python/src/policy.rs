@@ -429,7 +429,7 @@ impl Situation_ {
         Ready { now: slf.clone().unbind(), priority: None }
     }
 
-    /// The same, those of higher priority first.
+    /// The ready tasks, those of higher priority first.
     fn ready_by(slf: &Bound<'_, Self>, priority: Py<Priority>) -> Ready {
         Ready { now: slf.clone().unbind(), priority: Some(priority) }
     }

@@ -46,7 +46,7 @@ pub(crate) fn flop(value: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
     })
 }
 
-/// How many processors: `4`, `(1, 8)`, `"1-8"` or `"2+"`.
+/// Reads a number of processors: `4`, `(1, 8)`, `"1-8"` or `"2+"`.
 pub(crate) fn cores(value: &Bound<'_, PyAny>) -> PyResult<(u32, u32)> {
     let wrong = || {
         let shown = value.repr().map_or_else(|_| String::from("?"), |text| text.to_string());

@@ -16,7 +16,7 @@ use slackline_generate::registry::{self, Family, Generator};
 use slackline_io::FileAccess;
 use std::path::{Path, PathBuf};
 
-/// What a file holds.
+/// Kind of a file's content.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Workflow,

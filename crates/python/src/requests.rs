@@ -77,7 +77,7 @@ impl Observer for Listener {
     }
 }
 
-/// Lets values stand for the files of a request.
+/// Returns access to files in which values replace the files of a request.
 fn with_values(values: &Bound<'_, PyAny>) -> PyResult<FileAccess> {
     let mut access = files();
     for item in values.try_iter()? {
@@ -100,7 +100,7 @@ fn with_values(values: &Bound<'_, PyAny>) -> PyResult<FileAccess> {
     Ok(access)
 }
 
-/// What a request came to.
+/// Results of a request.
 enum Done {
     Plans(Vec<Plan_>),
     Runs(Vec<Run_>),
@@ -110,8 +110,8 @@ enum Done {
 /// The answer to a request: objects, the request with its defaults, the document, and remarks.
 type Reply = (Vec<Py<PyAny>>, String, String, Vec<String>, Vec<String>, bool);
 
-/// Carries a request out. `values` stand for files by name; `own` are planners and policies of Python by name, for this
-/// request alone.
+/// Carries a request out. `values` replace files by name; `own` are planners and policies of Python by name,
+/// for this request alone.
 #[pyfunction]
 #[pyo3(signature = (document, values, own_planners_, own_policies_, wants_trace = true))]
 pub(crate) fn carry_out(
@@ -166,7 +166,7 @@ pub(crate) fn carry_out(
     Ok((objects, written, answer, warnings, notes, interrupted))
 }
 
-/// An error of the request without the place in its text, which nobody has seen.
+/// Removes the place from an error about the request's text, which the caller never saw.
 fn plain(message: &str) -> String {
     let end = message.find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(0);
     message[end..].trim_start().replace("unknown member", "there is no member")

@@ -22,7 +22,7 @@ use slackline_view::gantt::{self, SvgOptions};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How the planning problem of a result is made again, for pictures and tables.
+/// Data from which the planning problem of a result is rebuilt, for pictures and tables.
 #[derive(Clone)]
 struct Ground {
     loaded: Arc<Loaded>,
@@ -43,7 +43,7 @@ impl Ground {
     }
 }
 
-/// Where and when tasks run, with the names of both.
+/// Placements of tasks, with the names of tasks and hosts.
 #[derive(Clone)]
 struct Placements {
     workflow: Arc<Workflow>,

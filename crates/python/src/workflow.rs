@@ -13,7 +13,7 @@ use slackline_core::model::{FileId, SpeedUp, Task, TaskId, Workflow, WorkflowBui
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Where a frozen workflow is kept.
+/// Storage of a frozen workflow.
 enum Kept {
     Document(Arc<WorkflowValue>),
     Shared(Arc<Workflow>),
@@ -42,7 +42,7 @@ impl Frozen {
         }
     }
 
-    /// The workflow with what its file knew besides.
+    /// The workflow with the other contents of its file.
     pub(crate) fn value(&self) -> Arc<WorkflowValue> {
         match &self.kept {
             Kept::Document(value) => value.clone(),
@@ -263,7 +263,7 @@ impl Building {
     }
 }
 
-/// What a new task is connected with.
+/// Files and predecessors of a new task.
 #[derive(Default)]
 struct Connections {
     inputs: Vec<(String, Option<f64>)>,
@@ -316,7 +316,7 @@ fn task_name(task: &Bound<'_, PyAny>) -> PyResult<String> {
     task.extract().map_err(|_| wrong("a task", "a task or its name", task))
 }
 
-/// What `task` was given beside its name; see the stub for the meaning of each.
+/// Arguments of `task` other than the name; the stub explains each.
 struct Given<'a, 'py> {
     seconds: Option<&'a Bound<'py, PyAny>>,
     work: Option<&'a Bound<'py, PyAny>>,
@@ -678,7 +678,7 @@ impl Workflow_ {
         })
     }
 
-    /// What is kept of it when it is pickled: the name and the text of a file.
+    /// Returns the state for pickling: the name and the text of a file.
     fn __getstate__(&self, py: Python<'_>) -> PyResult<(String, Option<String>, String)> {
         if self.__len__() == 0 {
             return Ok((self.name.clone(), None, String::new()));
@@ -732,7 +732,7 @@ pub(crate) fn task_of(task: &Bound<'_, PyAny>, workflow: &Workflow) -> PyResult<
     };
     if let Ok(task) = task.cast::<Task_>() {
         let task = task.get();
-        // Objects of this very workflow need no look at names.
+        // Objects of the same workflow need no lookup of names.
         if std::ptr::eq(task.of.workflow(), workflow) {
             return Ok(task.id);
         }

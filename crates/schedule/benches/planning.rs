@@ -67,7 +67,7 @@ fn montage_on_grid() -> (Workflow, Platform) {
     (workflow, platform_toml::parse(grid).expect("a platform"))
 }
 
-/// What inputs cost that leave the origin in turn, beside the same with inputs everywhere.
+/// Planning time with inputs that leave the origin in turn, compared with inputs everywhere.
 #[divan::bench(args = [
     ("heft", "everywhere"), ("heft", "origin"), ("peft", "everywhere"), ("peft", "origin"),
     ("dls", "everywhere"), ("dls", "origin"), ("best", "everywhere"), ("best", "origin"),

@@ -1,4 +1,4 @@
-//! How far plans are from the optimum:
+//! Distance of plans from the optimum:
 //!
 //! ```text
 //! cargo run --release -p slackline-schedule --example quality -- golden FOLDER [ALGORITHM…]
@@ -36,7 +36,7 @@ struct Case {
     best_known: f64,
 }
 
-/// What a planner did on the cases of a group.
+/// Sums over the cases of a group for one planner.
 #[derive(Default)]
 struct Tally {
     cases: usize,

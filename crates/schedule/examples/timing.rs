@@ -1,5 +1,5 @@
-//! How long one planner takes: `cargo run --release -p slackline-schedule --example timing --
-//! ALGORITHM INSTANCE.json [RUNS]`
+//! Planning time of one planner: `cargo run --release -p slackline-schedule --example timing -- ALGORITHM
+//! INSTANCE.json [RUNS]`
 //!
 //! Prints the least and the median wall-clock seconds of planning alone, and the makespan. For
 //! comparing with other tools on the same file and the same machine.

@@ -20,7 +20,7 @@ struct Added {
 }
 
 static ADDED: RwLock<BTreeMap<String, Added>> = RwLock::new(BTreeMap::new());
-/// Whether anything was ever added: most programs never ask further.
+/// Whether a planner was ever added; saves most programs the lock.
 static ANY: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -117,7 +117,7 @@ fn gone(name: &'static str) -> PlanError {
     PlanError::Unsupported { algorithm: name, why: "the program has removed it".to_string() }
 }
 
-/// Stands where other entries have their function; [`Algorithm::plan`] looks the planner up.
+/// Placeholder for the function of an entry; [`Algorithm::plan`] looks the added planner up instead.
 fn missing(_: &Problem<'_>, _: &Request) -> Result<Schedule, PlanError> {
     Err(gone("an added planner"))
 }

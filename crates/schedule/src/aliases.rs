@@ -11,7 +11,7 @@ use crate::sweep;
 pub struct Alias {
     /// The method's name.
     pub of: &'static str,
-    /// What the name sets; what is given besides goes before it.
+    /// Parameters that the name sets; parameters from the request take precedence.
     pub set: &'static [(&'static str, &'static str)],
     /// The method under this name.
     pub algorithm: Algorithm,

@@ -1,11 +1,11 @@
-//! How long a search may go on.
+//! Limits of a search: iterations, time and interruption.
 
 use crate::registry::Request;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// How far a search is, for who looks on from outside. Looking does not change the plan.
+/// Progress of a search, readable from other threads. Reading does not change the plan.
 #[derive(Debug)]
 pub struct Watch {
     /// Bits of the shortest makespan so far, and of the best lower bound.
@@ -26,7 +26,7 @@ impl Watch {
         Some(f64::from_bits(self.best.load(Ordering::Relaxed))).filter(|best| best.is_finite())
     }
 
-    /// What no plan can beat, as far as is known.
+    /// The best known lower bound of the makespan.
     pub fn bound(&self) -> f64 {
         f64::from_bits(self.bound.load(Ordering::Relaxed))
     }
@@ -57,14 +57,14 @@ impl Budget {
         Budget { until, stop: request.stop.clone(), watch: request.watch.clone() }
     }
 
-    /// Tells who looks on of a plan.
+    /// Publishes the makespan of a plan that was found.
     pub(crate) fn found(&self, makespan: f64) {
         if let Some(watch) = &self.watch {
             watch.found(makespan);
         }
     }
 
-    /// Tells who looks on of a bound.
+    /// Publishes a lower bound that was proved.
     pub(crate) fn proved(&self, bound: f64) {
         if let Some(watch) = &self.watch {
             watch.proved(bound);

@@ -52,7 +52,7 @@ pub(crate) struct Compact {
     bank_group: Vec<u32>,
     /// When each core can take new work.
     pub(crate) avail: Vec<f64>,
-    /// The same as far as it is certain (tasks fixed in the future leave room before them).
+    /// Certain lower bound of `avail`, per core: tasks fixed in the future leave room before them.
     pub(crate) certain: Vec<f64>,
     /// When the first core of each bank opens.
     pub(crate) open: Vec<f64>,
@@ -84,7 +84,7 @@ pub(crate) fn fits_one_host(problem: &Problem<'_>, task: TaskId) -> bool {
     problem.platform().host_ids().any(|host| problem.fits(task, host))
 }
 
-/// Refuses, in the name of a method that knows only banks, a task that needs several hosts.
+/// Refuses a task that needs several hosts, with the name of a method that knows only banks.
 pub(crate) fn check_widths(
     problem: &Problem<'_>,
     algorithm: &'static str,
@@ -110,7 +110,7 @@ impl Compact {
         Compact::over(problem, FlatNetwork::planned(problem))
     }
 
-    /// The same with the least that any transfer takes in a run: what bounds count.
+    /// The arrays with the least time that any transfer takes in a run, as bounds need it.
     pub(crate) fn relaxed(problem: &Problem<'_>) -> Result<Compact, PlanError> {
         Compact::over(problem, FlatNetwork::relaxed(problem))
     }
@@ -134,7 +134,7 @@ impl Compact {
         for (index, task) in tasks.iter().enumerate() {
             local[task.index()] = index as u32;
         }
-        // Hosts with pools of their own are told apart.
+        // Hosts with pools of their own are never interchangeable.
         let free = tasks.iter().all(|&t| workflow.width(t).1 == 1)
             && network_is_free(problem)
             && !problem.has_pools();
@@ -186,7 +186,7 @@ impl Compact {
             compact.children.push_row(workflow.successors(task).filter_map(known));
             compact.add_arrivals(problem, index);
         }
-        // Tasks of no length wait here for what runs, which the rules do not ask of them.
+        // Here tasks of no length wait for running ones, which the rules do not demand.
         let running = |(p, a): (&ProcId, &f64)| problem.available_from(*p) != *a;
         let waits =
             compact.exec.contains(&0.0) && compact.procs.iter().zip(&compact.avail).any(running);
@@ -315,7 +315,7 @@ impl Compact {
         self.bank_class[bank] as usize
     }
 
-    /// Two banks that no task can tell apart, as long as neither is used.
+    /// Returns whether two banks are interchangeable for all tasks as long as neither is used.
     pub(crate) fn alike(&self, a: usize, b: usize) -> bool {
         let cores = |s: usize| &self.avail[self.cores(s)];
         let pair = |from: usize, to: usize| {
@@ -397,8 +397,8 @@ impl Compact {
     }
 }
 
-/// Which cores of a bank a task takes, and when it starts: of the cores free at `ready` those
-/// that became free last, so that the least idle time is lost.
+/// Returns the start of a task on a bank and the cores it takes: of the cores free at `ready` those that became
+/// free last, so that the least idle time is lost.
 pub(crate) fn take_cores(avail: &[f64], width: usize, ready: f64) -> (f64, Vec<usize>) {
     let mut order: Vec<usize> = (0..avail.len()).collect();
     order.sort_by(|&a, &b| avail[a].total_cmp(&avail[b]).then(a.cmp(&b)));

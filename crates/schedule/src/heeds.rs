@@ -1,14 +1,14 @@
-//! Which methods draw lots, search until a limit, or use several threads: what a request says of
-//! that means nothing to the others, and whoever asks for it in vain should be told.
+//! Capabilities of methods: whether they are randomised, search until a limit or use several threads. The other
+//! methods ignore the corresponding members of a request, and callers report that.
 
 use crate::aliases::ALIASES;
 use crate::registry::Algorithm;
 use crate::{best, exact, list, meta, qos, sweep};
 
-/// What only some methods heed of a [`Request`](crate::Request).
+/// A member of a [`Request`](crate::Request) that only some methods use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heed {
-    /// The seed: they draw lots.
+    /// The seed: randomised methods.
     Seed,
     /// The limit on iterations: they search.
     Iterations,
@@ -36,7 +36,8 @@ impl Heed {
 const LOTS: &[Heed] = &[Heed::Seed];
 const SEARCH: &[Heed] = &[Heed::Seed, Heed::Iterations, Heed::TimeLimit];
 
-/// All others heed nothing of this; a test compares the table with what methods do.
+/// Capabilities by method; methods that are not listed have none. A test compares the table with their
+/// behaviour.
 const TABLE: &[(&str, &[Heed])] = &[
     (best::BEST.name, &Heed::ALL),
     (exact::EXACT.name, &Heed::ALL),
@@ -55,7 +56,7 @@ const TABLE: &[(&str, &[Heed])] = &[
 ];
 
 impl Algorithm {
-    /// What it heeds of a request besides limits and parameters.
+    /// The members of a request that it uses, other than limits and parameters.
     pub fn heeds(&self) -> &'static [Heed] {
         let alias = ALIASES.iter().find(|alias| alias.algorithm.name == self.name);
         let method = alias.map_or(self.name, |alias| alias.of);

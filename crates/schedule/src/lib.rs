@@ -1,4 +1,4 @@
-//! Static planners: a problem in, a schedule out. Nothing here knows of simulation.
+//! Static planners: a problem in, a schedule out. Nothing here depends on simulation.
 //!
 //! [`registry`] lists every planner; the command, the lab, the documentation and the tests all
 //! read that one list. Adding a method is one file and one line there.

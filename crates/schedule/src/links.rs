@@ -1,11 +1,11 @@
-//! Transfers that meet: what becomes of them on the links they cross.
+//! Contention of transfers on the links that they cross.
 //!
-//! Where links are shared ([`Links`]), every link gives the transfers that cross it equal parts, and a
-//! transfer advances at the pace of the link that was narrowest for it when it began: max-min
-//! fairness but for what a transfer leaves unused elsewhere. All transfers that one link holds
-//! back advance alike, so each link keeps one clock for them, and a change costs the links of a
-//! route, not the transfers on it. Where links serve one transfer at a time ([`Turns`]), a transfer
-//! waits until all links of its way are free. O(route log transfers) each.
+//! On shared links ([`Links`]), every link gives the transfers that cross it equal parts, and a transfer
+//! advances at the pace of the link that was narrowest for it when it began: max-min fairness except for the
+//! capacity that a transfer leaves unused elsewhere. All transfers held back by the same link advance alike, so
+//! each link keeps one clock for them, and a change costs the links of a route, not the transfers on it. Where
+//! links serve one transfer at a time ([`Turns`]), a transfer waits until all links of its route are free.
+//! O(route log transfers) each.
 //!
 //! Forecasts follow transfers as they are on a platform; a planner that places tasks one by one,
 //! not by date, reserves links in turn.
@@ -38,7 +38,7 @@ impl Ord for Date {
 pub struct Turns {
     /// Until when each is taken.
     free: Vec<f64>,
-    /// The same as far as it differs in the present trial, by the trial's number.
+    /// Dates changed by the present trial, with the trial's number.
     tried: Vec<(u32, f64)>,
     trial: u32,
 }
@@ -50,7 +50,7 @@ impl Turns {
         Turns { free: vec![now; links], tried: vec![(0, 0.0); links], trial: 1 }
     }
 
-    /// What was tried and not kept is forgotten.
+    /// Discards tentative transfers that were not kept.
     pub fn try_anew(&mut self) {
         self.trial += 1;
     }
@@ -96,7 +96,7 @@ struct Flow {
     route: RouteId,
     /// Seconds between its last byte leaving and arriving.
     latency: f64,
-    /// Who asked.
+    /// Caller's number of the transfer.
     what: u32,
 }
 
@@ -121,18 +121,18 @@ impl Link {
     }
 }
 
-/// What a transfer that begins comes to.
+/// Outcome of beginning a transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Begun {
     /// It arrives then.
     Arrives(f64),
-    /// It shares links: look at [`Links::announced`].
+    /// It shares links: see [`Links::announced`].
     Shares,
     /// There is no way.
     Never,
 }
 
-/// What is remembered between uses of the links of one platform: routes, and room that was asked for.
+/// Memory kept between uses of the links of one platform: routes, and buffers.
 #[derive(Default)]
 pub struct Known {
     /// The routes found so far.
@@ -218,7 +218,7 @@ impl<'a> Links<'a> {
         Begun::Shares
     }
 
-    /// Says anew when the next transfers of the links of a route end.
+    /// Announces the new end of the next transfers on the links of a route.
     fn announce(&mut self, route: RouteId) {
         for &link in self.known.routes.get(route).links {
             let state = &self.known.links[link.index()];

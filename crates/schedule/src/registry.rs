@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use thiserror::Error;
 
-/// What a planner may be told besides the problem.
+/// Settings of a planner other than the problem.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Seed of methods that draw random numbers.
@@ -27,23 +27,23 @@ pub struct Request {
     pub threads: Option<usize>,
     /// Set from outside to end a search early with the best plan it has.
     pub stop: Option<Arc<AtomicBool>>,
-    /// Where a search says how far it is.
+    /// Receiver of a search's progress.
     pub watch: Option<Arc<Watch>>,
-    /// What the plan may cost and when it has to end, for methods that heed it.
+    /// Limits on cost and end of the plan, for methods that use them.
     pub limits: Limits,
     /// Parameters by name and text; a method takes those it has ([`Algorithm::values`]).
     pub given: Given,
 }
 
 impl Request {
-    /// The same with some parameters set, unless they are given.
+    /// Sets some parameters as defaults: those already given take precedence.
     pub fn preset(&self, set: &[(&str, &str)]) -> Request {
         let preset = set.iter().map(|(name, value)| (name.to_string(), value.to_string()));
         let given = preset.chain(self.given.iter().cloned()).collect();
         Request { given, ..self.clone() }
     }
 
-    /// The same for a method inside another: what was given is not meant for it.
+    /// The request for a method inside another, without parameters, as these are not meant for it.
     pub fn without_parameters(&self) -> Request {
         Request { given: Given::new(), ..self.clone() }
     }
@@ -54,7 +54,7 @@ impl Request {
     }
 }
 
-/// Why there is no plan.
+/// Error of a planner.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[allow(missing_docs)] // the messages say it
 pub enum PlanError {
@@ -113,13 +113,12 @@ impl Family {
     }
 }
 
-/// What a method was built from.
+/// Source from which a method was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// A full description, and checked against published or independent numbers.
     Published,
-    /// What is generally known of the method; details the name does not fix are stated in its
-    /// module.
+    /// General knowledge of the method; details that the name does not fix are stated in its module.
     Recalled,
     /// First made here.
     Own,
@@ -139,7 +138,7 @@ impl Basis {
     }
 }
 
-/// What a method needs besides a workflow and processors.
+/// Requirement of a method beyond a workflow and processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// A budget ([`Request::limits`]).
@@ -172,7 +171,7 @@ impl Need {
         }
     }
 
-    /// The same with its article.
+    /// Phrase with its article, for messages.
     pub fn phrase(self) -> &'static str {
         match self {
             Need::Budget => "a budget",
@@ -206,24 +205,24 @@ impl Need {
     }
 }
 
-/// A planner as the registry knows it.
+/// A planner in the registry.
 #[derive(Clone, Copy, Debug)]
 pub struct Algorithm {
     /// The name to type.
     pub name: &'static str,
     /// Its group.
     pub family: Family,
-    /// What it was built from.
+    /// Source that it was built from.
     pub basis: Basis,
     /// One line on what it does.
     pub about: &'static str,
-    /// Where it was published.
+    /// Publication of the method.
     pub source: &'static str,
     /// Growth with tasks v, dependencies e and processors p.
     pub complexity: &'static str,
-    /// What may be set.
+    /// Parameters that may be set.
     pub parameters: &'static [Parameter],
-    /// What it cannot do without.
+    /// Its requirements.
     pub needs: &'static [Need],
     /// Plans the unfinished part of a problem.
     pub plan: fn(&Problem<'_>, &Request) -> Result<Schedule, PlanError>,
@@ -236,8 +235,8 @@ impl Algorithm {
         Values::read(self.name, self.parameters.iter(), &[], &own)
     }
 
-    /// Plans the unfinished part of a problem. A method that knows processors alone has its plan timed
-    /// anew, in its order and places, so that pools and windows are kept.
+    /// Plans the unfinished part of a problem. Plans of a method that knows processors alone are re-timed, in
+    /// their order and places, so that pools and windows are kept.
     pub fn plan(&self, problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
         let schedule = match self.basis {
             Basis::Added => added::plan(self, problem, request)?,
@@ -279,12 +278,12 @@ impl Algorithm {
     }
 }
 
-/// A planner and what it is told.
+/// A planner and its settings.
 #[derive(Clone, Debug)]
 pub struct Planner {
-    /// Which.
+    /// The planner.
     pub algorithm: &'static Algorithm,
-    /// What it is told.
+    /// Its settings.
     pub request: Request,
 }
 
@@ -424,14 +423,13 @@ pub fn every() -> impl Iterator<Item = &'static Algorithm> {
     })
 }
 
-/// All names that [`find`] knows.
+/// All names accepted by [`find`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     every().map(|a| a.name)
 }
 
-/// The planner to use where nobody asks for one: HEFT, and for moldable tasks a method that
-/// chooses their widths, on one cluster or on several; for several graphs of them one that plans
-/// them together.
+/// The default planner of a problem: HEFT, and for moldable tasks a method that chooses their widths, on one
+/// cluster or on several; for several graphs of them one that plans them together.
 pub fn usual(problem: &Problem<'_>) -> &'static Algorithm {
     match moldable::clusters(problem) {
         _ if !Need::Moldable.is_met(problem, &Limits::default()) => &list::heft::HEFT,
@@ -441,8 +439,8 @@ pub fn usual(problem: &Problem<'_>) -> &'static Algorithm {
     }
 }
 
-/// The same under limits: the best plan within them. Plans of moldable tasks and of several workflows have
-/// no method for limits of their own and go the same way.
+/// The default planner under limits: the best plan within them. Plans of moldable tasks and of several
+/// workflows have no method for limits of their own and use the same one.
 pub fn usual_within(problem: &Problem<'_>, limits: &Limits) -> &'static Algorithm {
     match limits.budget.is_some() || limits.deadline.is_some() {
         true => &qos::within_limits::WITHIN_LIMITS,

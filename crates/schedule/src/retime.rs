@@ -1,8 +1,8 @@
-//! A plan with its dates computed anew: the same processors, the same order on each of them, every
-//! task as soon as its processors are free and its data has arrived. Inputs leave the origin in the
-//! order the plan says, else in the order of their readers. O(v + e) for each set of run times. Where
-//! concurrent tasks share pools, these serve in planned order, too: a task takes of a pool when every
-//! task that is planned to begin before it and takes of that pool has begun.
+//! Re-timing of a plan: the same processors, the same order on each of them, every task as soon as its
+//! processors are free and its data has arrived. Inputs leave the origin in the planned order, else in the
+//! order of their readers. O(v + e) for each set of run times. Where concurrent tasks share pools, these serve
+//! in planned order, too: a task takes of a pool when every task that is planned to begin before it and takes
+//! of that pool has begun.
 
 use crate::pools::PoolUse;
 use slackline_model::problem::{PoolId, Staging};
@@ -16,16 +16,16 @@ pub struct Retiming {
     /// End of what has already been executed.
     past: f64,
     transfers: Vec<slackline_model::schedule::PlannedTransfer>,
-    /// What tasks share besides processors; none where processors alone decide.
+    /// Resources other than processors that tasks share; none where processors alone decide.
     shared: Option<Shared>,
 }
 
-/// What a step takes of pools, and its hosts.
+/// Amounts that a step takes of pools, and its hosts.
 type StepUses = (Vec<(PoolId, u64)>, Vec<HostId>);
 
 /// Pools and windows of a plan.
 struct Shared {
-    /// What running tasks hold.
+    /// Amounts held by running tasks.
     held: PoolUse,
     /// By step: amounts of pools, and the hosts.
     uses: Vec<StepUses>,
@@ -39,7 +39,7 @@ struct Step {
     first_wait: u32,
 }
 
-/// The same plan with the dates that the problem gives it; what is not placed stays so.
+/// The plan with the dates that the problem gives it; tasks without a place stay without.
 pub fn retimed(problem: &Problem<'_>, schedule: &Schedule) -> Schedule {
     let retiming = Retiming::new(problem, schedule);
     let finish = retiming.finishes(|seconds| seconds);
@@ -64,8 +64,7 @@ pub fn retimed(problem: &Problem<'_>, schedule: &Schedule) -> Schedule {
     anew
 }
 
-/// End of the last task of a plan with its dates computed anew; infinite when some of it is not
-/// placed or can no longer run.
+/// End of the last task of a re-timed plan; infinite when some of it is not placed or can no longer run.
 pub fn makespan(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
     let open = |&t: &TaskId| problem.state().fixed(t).is_none();
     if problem.workflow().tasks().filter(open).any(|t| schedule.placement(t).is_none()) {
@@ -117,7 +116,7 @@ impl Retiming {
                 let fixed = state.fixed(parent);
                 let Some(source) = fixed.or_else(|| schedule.placement(parent)) else { continue };
                 match step_of[parent.index()] {
-                    // It has to be done again, behind somebody who waits for it.
+                    // It has to be done again, after a task that waits for it.
                     u32::MAX if fixed.is_none() => earliest = f64::INFINITY,
                     u32::MAX => {
                         let (finish, procs) = (source.finish, source.procs());

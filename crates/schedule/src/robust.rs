@@ -1,10 +1,10 @@
-//! How a plan holds when run times are not what was estimated.
+//! Robustness of a plan when run times differ from the estimates.
 //!
-//! Each sample draws the actual time of every unfinished task as `estimate * (1 + e)` and runs
-//! the plan as it stands: the same processors, the same order on each of them, every task as soon as
-//! its processors are free and its data has arrived. The error `e` is uniform in `[-q, q]`, where
-//! `1 - q` is the quality of information of the estimates. Samples are independent streams of
-//! the seed, so that threads do not change the figures. O(v + e) per sample.
+//! Each sample draws the actual time of every unfinished task as `estimate * (1 + e)` and follows the plan: the
+//! same processors, the same order on each of them, every task as soon as its processors are free and its data
+//! has arrived. The error `e` is uniform in `[-q, q]`, where `1 - q` is the quality of information of the
+//! estimates. Samples are independent streams of the seed, so that threads do not change the figures. O(v + e)
+//! per sample.
 
 use crate::best::in_pool;
 use crate::registry::Request;
@@ -13,12 +13,12 @@ use rand::RngExt;
 use rayon::prelude::*;
 use slackline_model::{Problem, Schedule, rng};
 
-/// How wrong estimates are.
+/// Distribution of the errors of estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunTimeError {
     /// Largest relative error, at least 0 and below 1 (0.2: between 80 % and 120 % of the estimate).
     pub largest: f64,
-    /// How often to draw.
+    /// Number of samples.
     pub samples: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Robustness {
     pub planned: f64,
     /// Mean of the actual ends.
     pub mean: f64,
-    /// What 95 % of the samples do not exceed.
+    /// 95th percentile of the samples.
     pub p95: f64,
     /// The latest end.
     pub worst: f64,

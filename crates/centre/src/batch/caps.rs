@@ -3,7 +3,7 @@
 use super::scheduler::Request;
 use super::site::{Accounts, CapBy, Site};
 
-/// What runs for one name, held against one cap.
+/// Running cores and jobs that count towards one cap.
 #[derive(Clone, Copy, Debug, Default)]
 struct Running {
     cores: u64,
@@ -35,7 +35,7 @@ impl CapState {
     }
 }
 
-/// The caps of a site. Cores are those that a job asks for, also where it gets whole nodes.
+/// The caps of a site. Cores are those that a job requests, even if it gets whole nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Caps {
     states: Vec<CapState>,

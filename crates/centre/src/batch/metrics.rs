@@ -1,4 +1,4 @@
-//! What users, groups and operators see of a schedule.
+//! Metrics of a schedule for users, groups and operators.
 
 use super::replay::{Outcome, Replay};
 use serde::Serialize;
@@ -93,7 +93,7 @@ pub struct Metrics {
     pub core_seconds: f64,
     /// Their part of what the machine offered.
     pub utilisation: Option<f64>,
-    /// The same with the cores of whole nodes.
+    /// Utilisation with the cores of whole nodes.
     pub held: Option<f64>,
     /// Energy.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,7 +105,7 @@ pub struct Metrics {
     pub user: BTreeMap<String, AccountMetrics>,
     /// By group.
     pub group: BTreeMap<String, AccountMetrics>,
-    /// How far use is from the pledges.
+    /// Deviation of use from the pledges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pledge_deviation: Option<PledgeDeviation>,
 }
@@ -158,8 +158,8 @@ pub fn measure(replay: &Replay<'_>, outcome: &Outcome) -> Metrics {
         let cores = replay.site.machine.cores() as f64;
         let held = all.iter().map(|ran| ran.held * (ran.end - ran.start)).sum::<f64>()
             + per_unit * sleep.booting;
-        // Units are idle from date 0 of the log on; what lies before the first submission is no
-        // part of the span.
+        // Units are idle from date 0 of the log on; the time before the first submission is no part of the
+        // span.
         let first = all.iter().map(|ran| ran.job.submit).fold(f64::INFINITY, f64::min);
         let lead = (first - power.off_after.unwrap_or(0.0) - power.shutdown).max(0.0);
         let off = (per_unit * sleep.off - cores * lead).max(0.0);
@@ -312,8 +312,7 @@ pub struct Period {
     pub metrics: Metrics,
 }
 
-/// The same measures per period of submission, from the first submission on; periods without jobs
-/// are left out.
+/// Metrics per period of submission, from the first submission on; periods without jobs are left out.
 pub fn by_period(replay: &Replay<'_>, outcome: &Outcome, length: f64) -> Vec<Period> {
     let all = ran(replay, outcome);
     let (first, _) = bounds(&all);

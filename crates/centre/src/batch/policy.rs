@@ -17,7 +17,7 @@ pub enum Order {
     FairShare,
 }
 
-/// How jobs behind one that does not fit are treated.
+/// Treatment of jobs behind one that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filling {
     /// They wait.

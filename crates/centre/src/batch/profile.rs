@@ -20,7 +20,7 @@ impl Profile {
         Profile { segments: vec![Segment { from: f64::NEG_INFINITY, free: units }], first: 0 }
     }
 
-    /// Forgets what lies before a date.
+    /// Forgets everything before a date.
     pub(super) fn forget_before(&mut self, now: f64) {
         while self.segments.get(self.first + 1).is_some_and(|next| next.from <= now) {
             self.first += 1;

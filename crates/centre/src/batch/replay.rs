@@ -31,7 +31,7 @@ pub struct Outcome {
     pub sleep: Option<Sleep>,
 }
 
-/// What units did that were switched off while idle; unit-seconds.
+/// Times of units that were switched off while idle; unit-seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sleep {
     /// Off.
@@ -62,7 +62,7 @@ impl Ord for End {
 }
 
 impl Replay<'_> {
-    /// How long a job lasts: it is killed at its limit.
+    /// Run time of a job in seconds: it is killed at its limit.
     pub fn length(job: &LoggedJob) -> f64 {
         job.run.min(job.limit)
     }

@@ -1,7 +1,7 @@
-//! The on-line batch service: jobs are submitted and end, a pass starts those whose turn it is.
+//! The on-line batch service: jobs are submitted and end, and a pass starts the jobs whose turn has come.
 //!
-//! At one instant a driver first reports all ends, then all submissions, then asks for one
-//! [`Scheduler::pass`]; jobs that it learns to last no time end at once, and another pass follows.
+//! At one instant a driver first reports all ends, then all submissions, then calls [`Scheduler::pass`] once;
+//! jobs that take no time end at once, and another pass follows.
 
 use super::caps::Caps;
 use super::policy::{Filling, Order, Policy};
@@ -11,7 +11,7 @@ use super::usage::Usage;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// What a job asks for.
+/// Resources and limits that a job requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
     /// Its number, which decides between jobs of one submission date.
@@ -34,7 +34,7 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub u32);
 
-/// Why a job is not accepted.
+/// Reason for refusing a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// It needs more than there is.
@@ -55,7 +55,7 @@ impl fmt::Display for Refusal {
 /// A waiting job.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    /// What the order of the queue goes by; less is earlier.
+    /// Sort key of the queue; less is earlier.
     key: f64,
     submit: f64,
     number: u64,
@@ -64,7 +64,7 @@ struct Waiting {
     limit: f64,
     /// Promised start, with conservative filling.
     promise: f64,
-    /// What had been freed when the promise was last looked at.
+    /// Value of the counter of freed resources at the last check of the promise.
     checked: u64,
 }
 
@@ -131,7 +131,7 @@ pub struct Scheduler {
     arrived: Vec<Waiting>,
     /// By end.
     running: Vec<Running>,
-    /// Where each running job is expected to end.
+    /// Expected end of each running job.
     ends: Vec<f64>,
     started: Vec<JobId>,
     profile: Profile,
@@ -191,7 +191,7 @@ impl Scheduler {
         self.queue.iter().chain(&self.arrived).map(|waiting| waiting.number)
     }
 
-    /// What a job asked for.
+    /// Returns the request of a job.
     pub fn request(&self, job: JobId) -> &Request {
         &self.jobs[job.0 as usize]
     }
@@ -253,8 +253,8 @@ impl Scheduler {
         }
     }
 
-    /// A job that was started has to wait for its nodes and may last so much longer. Promises that
-    /// this makes impossible are made anew in the next pass.
+    /// A started job has to wait for its nodes and may last so much longer. Promises that this makes impossible
+    /// are renewed in the next pass.
     pub fn delay(&mut self, job: JobId, seconds: f64) {
         let old = self.ends[job.0 as usize];
         let first = self.running.partition_point(|running| running.end < old);
@@ -452,8 +452,8 @@ impl Scheduler {
         self.delayed = false;
     }
 
-    /// One round over the waiting jobs in order: each gets the earliest date that the others
-    /// leave. Only dates at which something was freed since the last look can be new.
+    /// One round over the waiting jobs in order: each gets the earliest date that the others leave. Only dates
+    /// at which something was freed since the last check can be new.
     fn compress(&mut self, now: f64) {
         for waiting in &mut self.queue {
             let until = self.freed.until(waiting.checked);

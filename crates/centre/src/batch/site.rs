@@ -47,7 +47,7 @@ impl Machine {
     }
 }
 
-/// What a cap is set on.
+/// Set of jobs to which a cap applies.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum CapBy {
@@ -63,7 +63,7 @@ pub enum CapBy {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Cap {
-    /// What the cap is set on.
+    /// Set of jobs to which the cap applies.
     pub by: CapBy,
     /// Whom it holds for; `*`: for each.
     #[serde(deserialize_with = "name")]

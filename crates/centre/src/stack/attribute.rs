@@ -7,7 +7,7 @@ use super::switches::{Component, Switches};
 /// One run with some components injected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attributed {
-    /// What is injected.
+    /// Components that are injected.
     pub switches: Switches,
     /// The course of the run.
     pub outcome: Outcome,

@@ -110,13 +110,13 @@ pub struct Pilot {
     pub site: usize,
     /// Date of submission; that of the start, where only this is given.
     pub submit: f64,
-    /// Date of its start; none where that is for the batch system, a model or a record to say.
+    /// Date of its start; none where the batch system, a model or a record determines it.
     pub start: Option<f64>,
     /// Date of its death.
     pub dies: Option<f64>,
     /// Longest life, in seconds.
     pub walltime: Option<f64>,
-    /// Cores it asks for at a batch site.
+    /// Cores it requests at a batch site.
     pub cores: u64,
 }
 
@@ -131,7 +131,7 @@ pub struct Model {
     pub lifetime: Option<Distribution>,
 }
 
-/// What is believed about the platform where it is modelled: by site and by link.
+/// Assumed values of the platform where it is modelled: by site and by link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlatformModel {
     /// Speeds of sites.
@@ -143,7 +143,7 @@ pub struct PlatformModel {
 /// A workflow, the services that run it, and possibly the record of such a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What it is about.
+    /// Description of the case.
     pub about: Option<String>,
     /// Tasks.
     pub tasks: Vec<Task>,
@@ -379,7 +379,7 @@ impl Case {
         build(file, work, true)
     }
 
-    /// The same with another number of pilots: those of the case in turn, again and again.
+    /// The case with another number of pilots: those of the case in turn, again and again.
     pub fn with_pilots(&self, count: usize) -> Case {
         let mut case = Case { record: None, ..self.clone() };
         let pilots = (0..count).filter_map(|k| {
@@ -803,7 +803,7 @@ fn replicas(
     Ok(())
 }
 
-/// What tasks write must have a way to where it goes.
+/// Fails where the outputs of tasks have no route to their storage.
 fn check_routes(case: &Case) -> Result<(), CaseError> {
     let Some(writer) = case.tasks.iter().find(|task| !task.outputs.is_empty()) else {
         return Ok(());

@@ -18,7 +18,7 @@ use thiserror::Error;
 /// Events so close together, relative to the date, are one instant.
 const SIMULTANEOUS: f64 = 1e-11;
 
-/// Why a case cannot be run.
+/// Error of running a case.
 #[derive(Debug, Error)]
 pub enum StackError {
     /// The network makes no sense.
@@ -73,7 +73,7 @@ impl Outcome {
     }
 }
 
-/// How a run deviates from the definitions, to see whether its result depends on ties.
+/// Deviation of a run from the definitions, to detect whether its result depends on ties.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Variation {
     /// Pilots are looked at in the other order.
@@ -141,7 +141,7 @@ pub fn is_robust(
     Ok(true)
 }
 
-/// What the step of an attempt waits for.
+/// Event for which the step of an attempt waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// A length from the record, or the computation.
@@ -218,7 +218,7 @@ struct TaskState {
     over: bool,
 }
 
-/// What a pilot is to run, where placement is injected.
+/// Attempts of each pilot, where placement is injected.
 #[derive(Clone, Debug, Default)]
 struct Placement {
     /// By pilot: tasks and attempts in order.
@@ -658,7 +658,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         self.clocks[pilot] += 1;
     }
 
-    /// What a step waited for has come.
+    /// Continues an attempt after the event for which its step waited.
     fn stage_ends(&mut self, pilot: usize) -> Result<(), StackError> {
         let State::Busy(job) = self.pilots[pilot] else { return Ok(()) };
         let task = &self.case.tasks[job.task];
@@ -848,7 +848,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     }
 }
 
-/// What a record says about a step.
+/// Entry of a record for a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Recorded {
     Length(f64),

@@ -62,7 +62,7 @@ pub struct Attempt {
     pub start: f64,
     /// When it ended.
     pub end: f64,
-    /// Its end; none for an attempt that nobody took, or that still ran when nothing moved any more.
+    /// Its end; none for an attempt without a pilot, or one that still ran when the run stalled.
     pub result: Option<AttemptResult>,
     /// Seconds of each finished step: inputs, computation, outputs.
     pub steps: Vec<f64>,
@@ -77,6 +77,6 @@ pub struct PilotLife {
     pub start: Option<f64>,
     /// Last second; none if it never left.
     pub exit: Option<f64>,
-    /// Why it left.
+    /// Reason for its end.
     pub why: Option<PilotEnd>,
 }

@@ -1,4 +1,4 @@
-//! What a run is given from outside: lives of pilots, speeds, and what a record injects.
+//! External input of a run: lives of pilots, speeds, and values injected from a record.
 
 use super::case::{Case, CaseError, error};
 use super::switches::{Component, Switches};
@@ -112,7 +112,7 @@ impl Record {
     }
 }
 
-/// How a pilot comes to run.
+/// Start of a pilot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Start {
     At(f64),
@@ -135,7 +135,7 @@ pub(super) struct PilotPlan {
     pub(super) death: Death,
 }
 
-/// What a run is given.
+/// External input of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Plan<'a> {
     pub(super) case: &'a Case,

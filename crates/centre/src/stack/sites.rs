@@ -38,7 +38,7 @@ impl Ord for End {
     }
 }
 
-/// What a batch system did with pilots at an instant.
+/// Pilots that a batch system started or refused at an instant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BatchNews {
     pub(super) started: Vec<(usize, JobId)>,
@@ -54,7 +54,7 @@ pub(super) struct Batch<'a> {
     next: usize,
     /// Of background jobs.
     ends: BinaryHeap<Reverse<End>>,
-    /// What the jobs of the scheduler are.
+    /// Jobs by their numbers in the scheduler.
     jobs: Vec<Job>,
     /// Jobs of pilots that are gone, to be ended now.
     gone: Vec<JobId>,
@@ -137,7 +137,7 @@ impl<'a> Batch<'a> {
                 (Err(_), Job::Background(_)) => {}
             }
         }
-        // A promised date may lie a rounding error ahead.
+        // A promised date may be ahead by a rounding error.
         let now = if self.scheduler.next_date() <= horizon {
             now.max(self.scheduler.next_date())
         } else {

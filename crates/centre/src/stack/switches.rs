@@ -1,4 +1,4 @@
-//! Which component is injected from a record, and which is modelled or simulated.
+//! Switches between injecting a component from a record and modelling or simulating it.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -13,7 +13,7 @@ pub enum Component {
     Transfers,
     /// When attempts enter the queue.
     Workflow,
-    /// Which pilot runs which attempts.
+    /// Assignment of attempts to pilots.
     Placement,
     /// Wait of pilots from submission to start.
     QueueWait,
@@ -26,8 +26,8 @@ pub enum Component {
 }
 
 impl Component {
-    /// All components, in the order in which they are set free one after the other: from what lies
-    /// nearest to the application outwards.
+    /// All components, in the order in which they are set free one after the other: from the nearest to the
+    /// application outwards.
     pub const ALL: [Component; 8] = [
         Component::Platform,
         Component::Application,
@@ -53,7 +53,7 @@ impl Component {
         }
     }
 
-    /// What it is when it is not injected: a model, or simulated by what the rest of the run does.
+    /// Treatment of the component when it is not injected: a model, or simulation from the rest of the run.
     pub fn free(self) -> &'static str {
         match self {
             Component::Transfers | Component::Workflow | Component::Placement => "simulate",
@@ -84,12 +84,12 @@ impl Switches {
         self.free & (1 << component as u8) == 0
     }
 
-    /// The same with a component modelled or simulated.
+    /// These switches with a component modelled or simulated.
     pub fn freeing(self, component: Component) -> Switches {
         Switches { free: self.free | 1 << component as u8 }
     }
 
-    /// The same with a component injected.
+    /// These switches with a component injected.
     pub fn injecting(self, component: Component) -> Switches {
         Switches { free: self.free & !(1 << component as u8) }
     }

@@ -11,7 +11,7 @@ use slackline_model::{HostId, LinkId, Platform};
 use slackline_simulate::{ActivityId, Event, Owner, Simulation, SimulationError, Step};
 use std::collections::VecDeque;
 
-/// Which way the bytes go.
+/// Direction of a transfer, seen from the pilot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     In,

@@ -4,7 +4,7 @@ use super::case::Case;
 use super::switches::{Component, Switches};
 use serde::Serialize;
 
-/// Where the values of a component come from.
+/// Origin of the values of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -33,7 +33,7 @@ pub struct Validity {
     pub modelled: Vec<&'static str>,
     /// Simulated components.
     pub simulated: Vec<&'static str>,
-    /// Whether a record of a real or simulated run stands behind models.
+    /// Whether models are calibrated from a record of a real or simulated run.
     pub calibrated: bool,
     /// Work of the tasks.
     pub work: Range,
@@ -50,7 +50,7 @@ fn range(values: impl Iterator<Item = f64>) -> Range {
     })
 }
 
-/// Where the values of a component come from in a run.
+/// Returns the origin of the values of a component in a run.
 fn origin(case: &Case, switches: Option<Switches>, component: Component) -> Origin {
     if switches.is_some_and(|switches| switches.injects(component)) {
         return Origin::Injected;
@@ -103,7 +103,7 @@ impl Validity {
         }
     }
 
-    /// The same as a sentence or two.
+    /// Summary in one or two sentences.
     pub fn text(&self) -> String {
         let parts = [
             ("injected", &self.injected),

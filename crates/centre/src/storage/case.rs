@@ -22,7 +22,7 @@ fn error<T>(message: impl Into<String>) -> Result<T, CaseError> {
     Err(CaseError(message.into()))
 }
 
-/// What is asked of storages.
+/// Operations on storages.
 #[derive(Clone, Debug)]
 pub enum Case {
     /// Operations that take time.
@@ -50,9 +50,9 @@ pub struct Script {
 pub struct Operation {
     /// Its name.
     pub id: String,
-    /// What it does.
+    /// Kind of operation.
     pub kind: OperationKind,
-    /// How much, in bytes.
+    /// Bytes.
     pub bytes: f64,
     /// Earliest begin, in seconds.
     pub at: f64,
@@ -60,7 +60,7 @@ pub struct Operation {
     pub after: Vec<usize>,
 }
 
-/// What an operation does.
+/// Kind of an operation, with its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationKind {
     /// A host reads from a storage.
@@ -354,7 +354,7 @@ fn operations(file: CaseFile) -> Result<Case, CaseError> {
 }
 
 impl OperationKind {
-    /// Where the bytes come from and go to.
+    /// Hosts that bytes come from and go to.
     pub fn ends(&self, host_of: impl Fn(DiskId) -> HostId) -> (HostId, HostId) {
         match *self {
             OperationKind::Read(disk, host) => (host_of(disk), host),
@@ -385,7 +385,7 @@ fn checked(
         let found = hosts.get(&name).copied();
         found.ok_or_else(|| CaseError(format!("operation `{id}`: there is no host `{name}`")))
     };
-    // Who reads or writes is the storage's own host where nothing is said.
+    // The client is the storage's own host unless stated.
     let client = |disk: (DiskId, HostId)| match &file.host {
         Some(_) => host(&file.host, "host"),
         None => Ok(disk.1),

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-/// Why an operation on files fails; nothing has changed then.
+/// Error of an operation on files, which then changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// No mount point of the host contains the path.
@@ -19,7 +19,7 @@ pub enum Refused {
     NoSuchFile,
     /// The file exists already.
     FileExists,
-    /// What would be added does not fit.
+    /// The addition does not fit.
     StorageFull,
     /// The file is open.
     FileIsOpen,
@@ -58,7 +58,7 @@ pub struct Space {
     pub available: Option<u64>,
 }
 
-/// What an operation answers.
+/// Result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It is done.
@@ -79,9 +79,9 @@ pub type Handle = String;
 pub enum Op {
     /// Opens a file, or makes it.
     Open {
-        /// Who.
+        /// The host.
         host: String,
-        /// Which file, as the host sees it.
+        /// Path of the file in the host's view.
         path: String,
         /// The name it is used by.
         handle: Handle,
@@ -119,9 +119,9 @@ struct Store {
     capacity: Option<u64>,
     used: u64,
     contents: Option<Arc<Contents>>,
-    /// What differs from the contents: sizes of files, none where one of the contents is gone.
+    /// Changes from the contents: sizes of files, none where one of the contents is gone.
     changed: BTreeMap<String, Option<u64>>,
-    /// How often each open file is open.
+    /// Number of times that each open file is open.
     open: HashMap<String, u32>,
 }
 
@@ -194,7 +194,7 @@ fn plain(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// What of a path lies below a folder, beginning with `/`.
+/// Part of a path below a folder, beginning with `/`.
 fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     if folder == "/" {
         return Some(path);

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use thiserror::Error;
 
-/// Why operations cannot be simulated.
+/// Error of simulating operations.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum StorageError {
     /// The simulation refuses or cannot advance.
@@ -124,7 +124,7 @@ impl<'a> Operations<'a> {
             let mut flow = flow(simulation.platform(), &self.operations[k]);
             self.delays.apply(simulation.platform(), &mut flow);
             simulation.start_for(self.owner, flow, k as u64)?;
-            // The clock may stand a rounding error behind the date.
+            // The clock may be behind the date by a rounding error.
             self.dates[k].start = date.0.max(now);
         }
         Ok(())

@@ -46,7 +46,7 @@ pub type Cache = f64;
 /// A library and the requests to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What it is about.
+    /// Description of the case.
     pub about: Option<String>,
     /// The library.
     pub library: LibrarySpec,
@@ -58,7 +58,7 @@ pub struct Case {
     pub starvation: Option<f64>,
     /// Disk cache in front of the tapes.
     pub cache: Option<Cache>,
-    /// Policies that the case asks for.
+    /// Policies that the case names.
     pub policies: Vec<Policy>,
     /// Seed of what is drawn.
     pub seed: u64,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use slackline_model::rng::{Stream, stream};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// How an empty drive chooses its next tape.
+/// Choice of an empty drive's next tape.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
@@ -72,11 +72,11 @@ pub struct Mount {
     pub date: f64,
     /// Into which drive, from 0.
     pub drive: usize,
-    /// Which tape.
+    /// Name of the tape.
     pub tape: String,
 }
 
-/// What a busy drive does.
+/// Activity of a busy drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// Mounting.
@@ -94,7 +94,7 @@ pub enum Activity {
 pub struct Busy {
     /// The drive, from 0.
     pub drive: usize,
-    /// What it does.
+    /// Its activity.
     pub activity: Activity,
     /// The tape.
     pub tape: String,
@@ -106,7 +106,7 @@ pub struct Busy {
     pub end: f64,
 }
 
-/// What came of the requests of a case; lists in the order of its requests.
+/// Outcome of the requests of a case; lists in the order of its requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The policy.
@@ -121,7 +121,7 @@ pub struct Outcome {
     pub joined: BTreeMap<usize, usize>,
     /// All mounts, by date.
     pub mounts: Vec<Mount>,
-    /// What the drives did.
+    /// Activities of the drives.
     pub busy: Vec<Busy>,
     /// When the last drive was empty.
     pub end: f64,

@@ -1,4 +1,4 @@
-//! What users and operators see of a library.
+//! Metrics of a library for users and operators.
 
 use super::case::Case;
 use super::library::Outcome;

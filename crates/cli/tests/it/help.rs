@@ -83,8 +83,6 @@ fn examples_of_help_work() {
          1\tALIGN (s1)\tCOMPLETED\t2026-01-01 00:00:00.000\t5s\t4s\n\
          2\tSORT (s1)\tCOMPLETED\t2026-01-01 00:00:06.000\t2s\t1s\n";
     place.write("trace.txt", nextflow);
-    std::fs::create_dir(place.path().join("old")).unwrap();
-    place.write("old/trace.txt", nextflow);
     place.write(
         "pipeline_dag.dot",
         "digraph \"pipeline_dag\" {\np0 [label=\"ALIGN\"];\np1 [label=\"SORT\"];\np0 -> p1;\n}\n",
@@ -144,9 +142,16 @@ fn examples_of_help_work() {
         assert!(!found.is_empty(), "no example: {text}");
         for line in found {
             let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+            if words[0] == "advise" {
+                for run in ["runs/1", "runs/2"] {
+                    std::fs::create_dir_all(place.path().join(run)).unwrap();
+                    place.write(&format!("{run}/trace.txt"), nextflow);
+                }
+            }
             let words = words.split(|w| *w == ">").next().unwrap();
             let done = place.run_words(words);
             assert_eq!(done.code, Some(0), "{line}\n{}{}", done.out, done.err);
+            let _ = std::fs::remove_dir_all(place.path().join("runs"));
             seen.push((index, line));
         }
     }

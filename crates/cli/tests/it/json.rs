@@ -348,7 +348,7 @@ const PRINT: &[&str] = &[
     "centre batch jobs.txt --cores 8 --policy easy --json",
     "centre tape tape.json --policy fifo --json",
     "centre storage ops.json --json",
-    "platform from-logs recorded.json north:started.swf --json",
+    "platform from-logs recorded.json north:started.swf run.jsonl broken.jsonl --lenient --json",
     "centre storage script.json --json",
     "centre stack pilot-stack --json",
     "centre stack pilot-stack --pilots 1,3 --json",
@@ -400,6 +400,7 @@ fn documents_are_as_documented() {
         files.iter().for_each(|file| add(&place.read(file), &mut members));
     }
     place.write("real.toml", FAILS);
+    place.write("broken.jsonl", format!("{}no JSON\n", place.read("run.jsonl")));
     common::runs::deliveries(&place);
     common::runs::uneven(&place);
     cut(&place, "made.run", "cut");

@@ -525,7 +525,12 @@ fn refusals_are_told_and_names_are_taken_as_they_are(cluster: &Cluster) {
     for name in ["50%j", "a\\%j"] {
         let line = format!("run w.toml --on slurm --platform nodes.toml --folder {name}");
         cluster.ok(&place, &line);
-        assert!(place.path().join(name).join("pilots/h0-1.log").exists());
+        // The run may end before all pilots begin.
+        let files = std::fs::read_dir(place.path().join(name).join("pilots")).unwrap();
+        let logs = files.filter(|file| {
+            file.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "log")
+        });
+        assert!(logs.count() > 0, "{name}");
     }
 }
 

@@ -79,7 +79,7 @@ pub struct PlannedChoices<'p> {
     given: &'p Given,
 }
 
-/// What was simulated.
+/// Simulated executions of a workflow with choices and loops.
 pub enum Simulated {
     /// One run.
     Run(Box<Run>),
@@ -87,7 +87,8 @@ pub enum Simulated {
     Forecast(Box<Forecast>),
 }
 
-/// Whether a file mentions choices or loops: cheaper to say than what they are.
+/// Returns whether a file mentions choices or loops, by a text search that is cheaper than parsing. May be true
+/// without any.
 pub fn may_have_choices(files: &FileAccess, file: &Path) -> bool {
     let words = ["[choice.", "[loop.", "\"choices\"", "\"loops\"", "\"in\""];
     files.read_text(file).is_ok_and(|text| words.iter().any(|word| text.contains(word)))
@@ -152,7 +153,7 @@ fn failure(error: NondetError) -> Failure {
     Failure::input(error)
 }
 
-/// The option of the command that a member of a request stands for.
+/// Returns the command-line option that corresponds to a member of a request.
 fn option_of(member: &str) -> String {
     match member {
         "planner" => "--algorithm".to_string(),
@@ -291,7 +292,8 @@ impl SimulationSetup {
         Ok(Some(input))
     }
 
-    /// What a run under another policy cannot be asked for.
+    /// Returns the error for options that only apply to forecasts of workflows with choices and loops, where
+    /// one was given.
     fn out_of_place(&self, undecided: bool) -> Option<Failure> {
         let options = [
             ("--runs", self.runs.is_some()),

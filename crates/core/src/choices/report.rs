@@ -41,7 +41,7 @@ fn limited(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// How often a sub-workflow is executed.
+/// Number of executions of a sub-workflow in a run.
 #[derive(Clone, Debug, PartialEq, Derive, JsonSchema)]
 pub struct Executions {
     /// Mean.
@@ -66,9 +66,9 @@ impl Executions {
 pub struct PartFacts {
     /// Its tasks, in file order.
     pub tasks: Vec<String>,
-    /// Who waits for whom within it.
+    /// Dependencies between its tasks: pairs of predecessor and successor.
     pub edges: Vec<[String; 2]>,
-    /// How often it is executed in a run.
+    /// Number of its executions in a run.
     pub executions: Executions,
 }
 
@@ -91,7 +91,7 @@ pub fn part_facts(control: &Control) -> Named<PartFacts> {
 /// The plan of a sub-workflow.
 #[derive(Clone, Debug, PartialEq, Derive, JsonSchema)]
 pub struct PartPlanReport {
-    /// What it consists of.
+    /// Its tasks, edges and executions.
     #[serde(flatten)]
     pub facts: PartFacts,
     /// Seconds of all its tasks on one machine, the mean over the kinds of machines.
@@ -108,9 +108,9 @@ pub struct PartPlanReport {
     pub machines: u32,
     /// The kind of machine.
     pub cluster: Option<String>,
-    /// Seconds from begin to end on machines that nobody has leased.
+    /// Seconds from begin to end on newly leased machines.
     pub makespan: f64,
-    /// What that costs.
+    /// Cost of running it there.
     pub cost: f64,
     /// Whether the cost keeps to the money.
     pub feasible: bool,
@@ -134,7 +134,7 @@ pub struct ChoicesPlanReport {
     pub budget: f64,
     /// Quantile of the number of executions that is paid for.
     pub confidence: f64,
-    /// How the budget is shared.
+    /// Rule by which the budget is shared among sub-workflows.
     pub share: &'static str,
     /// Whether every part keeps to its money.
     pub feasible: bool,
@@ -202,7 +202,7 @@ pub struct PlacedInstanceReport {
     pub task: String,
     /// Its machines.
     pub processors: Vec<String>,
-    /// How many they are.
+    /// Number of its machines.
     pub width: usize,
     /// Seconds.
     pub start: f64,
@@ -222,7 +222,7 @@ pub struct ReleaseReport {
     pub money: Option<f64>,
 }
 
-/// What runs and forecasts are of.
+/// Method, inputs and limits of a run or forecast.
 #[derive(Clone, Debug, PartialEq, Derive, JsonSchema)]
 pub struct Head {
     /// The method.
@@ -241,9 +241,9 @@ pub struct Head {
     pub deadline: Option<f64>,
     /// Quantile of the number of executions that is paid for.
     pub confidence: f64,
-    /// How the budget is shared.
+    /// Rule by which the budget is shared among sub-workflows.
     pub share: &'static str,
-    /// Whether every release is planned anew with the money that is left.
+    /// Whether every release is planned again with the remaining money.
     pub adaptive: bool,
     /// Seed of the draws.
     pub seed: u64,
@@ -272,14 +272,14 @@ impl Head {
 pub struct ChoicesRunReport {
     /// `slackline/choices-run/1`.
     pub schema: &'static str,
-    /// What ran.
+    /// Method, inputs and limits.
     #[serde(flatten)]
     pub head: Head,
     /// The number of the run.
     pub run: u64,
     /// Whether all tasks are done: always.
     pub finished: bool,
-    /// How many task instances ran.
+    /// Number of task instances that ran.
     pub tasks: usize,
     /// Seconds.
     pub makespan: f64,
@@ -300,7 +300,7 @@ pub struct ChoicesRunReport {
     pub released: Vec<ReleaseReport>,
     /// Leases: kind, begin, end; none where time is billed exactly.
     pub leases: Vec<(String, f64, f64)>,
-    /// Where and when every instance ran.
+    /// Machines and dates of every task instance.
     pub schedule: Vec<PlacedInstanceReport>,
 }
 
@@ -376,10 +376,10 @@ impl ChoicesRunReport {
 pub struct ForecastReport {
     /// `slackline/forecast/1`.
     pub schema: &'static str,
-    /// What ran.
+    /// Method, inputs and limits.
     #[serde(flatten)]
     pub head: Head,
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
     /// Seconds.
     pub makespan: Distribution,
@@ -394,11 +394,11 @@ pub struct ForecastReport {
     pub within_both: f64,
     /// Wilson intervals of 95 % around these shares.
     pub intervals: Intervals,
-    /// Which choices and loops explain the spread.
+    /// Choices and loops that explain the spread.
     pub explained: Vec<Explained>,
     /// Sub-workflows.
     pub subworkflows: Vec<PartRuns>,
-    /// What is taken for granted.
+    /// Assumptions of the forecast, in words.
     pub assumes: &'static str,
 }
 
@@ -414,7 +414,7 @@ pub struct Intervals {
     pub within_both: [f64; 2],
 }
 
-/// What a forecast rests on.
+/// Assumptions of every forecast.
 pub const ASSUMES: &str =
     "decisions are independent of each other and of run times; times are those estimated";
 

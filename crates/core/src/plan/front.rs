@@ -45,12 +45,12 @@ pub struct FrontPlan {
     /// The machines it was confined to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machines: Option<String>,
-    /// What found it, for people.
+    /// Label of the planner and its confinement, for tables and charts.
     #[serde(skip)]
     pub name: String,
     /// Seconds.
     pub makespan: f64,
-    /// What it costs.
+    /// Cost of the plan.
     pub cost: f64,
     /// Whether another plan is as good in one and better in the other.
     pub dominated: bool,
@@ -145,7 +145,7 @@ impl PlanInput {
     }
 }
 
-/// Sorts by makespan and says which plans are beaten.
+/// Sorts by makespan and marks the dominated plans.
 fn mark(points: &mut [FrontPlan]) {
     let order = |p: &FrontPlan| (approx::sort_key(p.makespan), approx::sort_key(p.cost));
     points.sort_by(|a, b| {

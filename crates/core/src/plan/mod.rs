@@ -34,7 +34,7 @@ use std::time::Instant;
 /// Stands for every planner of the registry.
 pub const ALL_PLANNERS: &str = "all";
 
-/// A planner by any spelling the registry knows, or `all`.
+/// Returns the name of the planner with this spelling, or `all`.
 pub fn planner_name(text: &str) -> Result<String, String> {
     if text.eq_ignore_ascii_case(ALL_PLANNERS) {
         return Ok(ALL_PLANNERS.to_string());
@@ -58,13 +58,13 @@ pub struct Planned {
     pub schedule: Schedule,
     /// Its figures.
     pub summary: Summary,
-    /// How it spreads when run times are off, where that was asked for.
+    /// Spread of the makespan under inexact run times, where samples were requested.
     pub robustness: Option<Robustness>,
-    /// What comes of it in the simulator.
+    /// Result of simulating the plan.
     pub check: Option<Check>,
     /// Deadline and budget that it misses.
     pub missed: Vec<Violation>,
-    /// What counted among plans within the limits.
+    /// Criterion among plans within the limits.
     pub aim: Aim,
     /// Seconds that planning took.
     pub wall_seconds: f64,
@@ -115,11 +115,11 @@ pub struct Plans<'p> {
     pub plans: Vec<Planned>,
     /// No run ends before this date.
     pub lower_bound: f64,
-    /// What the plans have to keep.
+    /// Limits for the plans.
     pub limits: Limits,
     /// The ends between which limits make sense, where there are any.
     pub scale: Option<Scale>,
-    /// Which of the plans is best.
+    /// Index of the best plan.
     best: usize,
     /// Whether one plan is wanted, whatever was tried.
     is_one_wanted: bool,
@@ -161,7 +161,7 @@ impl PlanRequest {
         Ok(PlanInput { request: self, loaded, given })
     }
 
-    /// Carries the request out. Limits that no plan keeps are no error: the report says so.
+    /// Carries the request out. Limits that no plan keeps are not an error; the report states which are missed.
     pub fn report(self, context: &mut Context<'_>) -> Result<PlanAnswer, Failure> {
         if let Some(input) = self.choices(context)? {
             return Ok(input.plan(&input.problem()?)?.report());
@@ -403,7 +403,7 @@ impl Plans<'_> {
     }
 }
 
-/// The planners asked for; those that `all` stands for have all they need.
+/// Returns the planners with these names; `all` expands to those whose needs are met.
 fn planners_named(
     names: &[String],
     problem: &Problem<'_>,

@@ -35,16 +35,16 @@ pub struct PlanReport {
     pub workflow: String,
     /// The platform.
     pub platform: String,
-    /// How many tasks it has.
+    /// Number of tasks.
     pub tasks: usize,
-    /// How many processors it has.
+    /// Number of processors.
     pub processors: usize,
     /// End of the plan in seconds.
     pub makespan: f64,
     /// The end when the simulator follows the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<f64>,
-    /// What makes the difference between the plan and its simulation.
+    /// Causes of the difference between the plan and its simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
     /// Seconds by which the plan ends later because inputs have to come from somewhere.
@@ -57,14 +57,14 @@ pub struct PlanReport {
     pub utilisation: f64,
     /// Processors with tasks.
     pub used_processors: usize,
-    /// What the plan costs.
+    /// Cost of the plan.
     pub cost: f64,
     /// Bytes that cross between hosts.
     pub bytes_moved: f64,
-    /// What the run took that the workflow was recorded from.
+    /// Makespan of the run that the workflow was recorded from, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded_makespan: Option<f64>,
-    /// How the plan stands to the limits that were given.
+    /// Limits that were given, and whether the plan keeps them.
     #[serde(flatten)]
     pub limited: Option<Limited>,
     /// Machines that are leased.
@@ -75,10 +75,10 @@ pub struct PlanReport {
     /// The makespan when run times are off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub robustness: Option<Spread>,
-    /// What the planner reports besides.
+    /// Further members by planner.
     #[serde(flatten)]
     pub details: Details,
-    /// Where and when every task runs.
+    /// Processors and dates of every task.
     pub schedule: Vec<Placed>,
     /// The room that files take, by place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -88,7 +88,7 @@ pub struct PlanReport {
     pub transfers: Vec<Moved>,
 }
 
-/// How a plan stands to the limits that were given.
+/// Limits that were given, and whether a plan keeps them.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Limited {
     /// The budget that was given.
@@ -99,7 +99,7 @@ pub struct Limited {
     pub deadline: Option<f64>,
     /// Whether the plan keeps them.
     pub feasible: bool,
-    /// Which it misses, in words.
+    /// The limits that it misses, in words.
     pub missed: Vec<String>,
     /// Between which ends limits make sense.
     #[serde(flatten)]

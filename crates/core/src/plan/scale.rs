@@ -1,4 +1,4 @@
-//! What budgets and deadlines can be measured by: the least cost, the cheapest and the fastest plan found.
+//! Reference values for budgets and deadlines: the least cost, the cheapest and the fastest plan found.
 
 use super::Planned;
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ use slackline_schedule::qos::{least_cost, portfolio};
 pub struct End {
     /// Seconds.
     pub makespan: f64,
-    /// What it costs.
+    /// Cost of the plan.
     pub cost: f64,
 }
 
@@ -89,7 +89,7 @@ impl Scale {
         Ok(Scale { least_cost: least_cost(problem), cheapest, fastest })
     }
 
-    /// The same with one plan more.
+    /// Extends the scale by one plan.
     pub(crate) fn with(mut self, makespan: f64, cost: f64) -> Scale {
         let end = End { makespan, cost };
         let point = |end: End| Point { makespan: end.makespan, cost: end.cost };
@@ -102,7 +102,7 @@ impl Scale {
         self
     }
 
-    /// What it would take to keep limits that no plan at hand keeps.
+    /// Explains which limits would be feasible, for limits that no plan at hand keeps.
     pub(crate) fn advice(&self, limits: &Limits, lower_bound: f64) -> String {
         let mut advice = Vec::new();
         if let Some(budget) = limits.budget.filter(|&b| !affordable(self.least_cost, b)) {

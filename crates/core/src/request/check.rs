@@ -16,7 +16,7 @@ pub const MOST_RUNS: u32 = 1_000_000;
 /// Most threads of a search.
 pub const MOST_THREADS: u16 = 1024;
 
-/// Seconds between two looks at the queue of Slurm: least and most.
+/// Least and most seconds between two queries of Slurm's queue.
 pub const QUEUE_INTERVALS: (f64, f64) = (0.1, 86_400.0);
 
 fn holds(member: &str, holds: bool, wanted: &str) -> Result<(), Failure> {

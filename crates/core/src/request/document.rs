@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A request of any kind, told apart by the member `schema`.
+/// A request of any kind; the member `schema` determines the kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum AnyRequest {
@@ -53,7 +53,7 @@ pub enum RequestError {
         line: usize,
         /// The column, from 1.
         column: usize,
-        /// What is wrong there.
+        /// Description of the error.
         why: String,
     },
     /// The member `schema` is missing.

@@ -27,7 +27,7 @@ const STATIC: &str = "static";
 /// The policy of runs: it follows the plan, and idle processors take ready tasks that wait elsewhere.
 const WORK_STEALING: &str = "work-stealing";
 
-/// How often what failed is tried again.
+/// Default number of retries of a failed task or transfer.
 const RETRIES: u32 = 3;
 
 /// Seconds that pilots wait for an engine.
@@ -39,7 +39,7 @@ const PATIENCE: f64 = 600.0;
 pub struct PlanRequest {
     /// `slackline/plan-request/1`.
     pub schema: String,
-    /// What is planned where.
+    /// Workflows and platform.
     pub input: Sources,
     /// Planners by name, or `all`; the usual ones for workflow and limits where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -47,13 +47,13 @@ pub struct PlanRequest {
     /// Parameters of the planners.
     #[serde(skip_serializing_if = "Pairs::is_empty")]
     pub parameters: Pairs,
-    /// What the plan has to keep.
+    /// Limits that the plan has to keep.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: LimitSettings,
-    /// What a workflow system takes beside the tasks.
+    /// Overheads of a workflow system.
     #[serde(skip_serializing_if = "is_default")]
     pub overheads: OverheadSettings,
-    /// How planners search.
+    /// Settings of the planners' search.
     #[serde(skip_serializing_if = "is_default")]
     pub search: SearchSettings,
     /// The rules of the simulation that plans count with.
@@ -77,7 +77,7 @@ pub struct SimulateRequest {
     pub schema: String,
     /// The policy that decides; `static` follows the plan.
     pub policy: String,
-    /// What is simulated.
+    /// Conditions of the simulation.
     pub setup: SimulationSetup,
 }
 
@@ -89,7 +89,7 @@ pub struct CompareRequest {
     pub schema: String,
     /// The policies, or `all`.
     pub policies: Vec<String>,
-    /// What is simulated.
+    /// Conditions of the simulation.
     pub setup: SimulationSetup,
 }
 
@@ -99,7 +99,7 @@ pub struct CompareRequest {
 pub struct RunRequest {
     /// `slackline/run-request/1`.
     pub schema: String,
-    /// What is run where: one workflow.
+    /// Workflow and platform; one workflow.
     pub input: Sources,
     /// Tasks at once on this machine, where no platform is named; its cores where it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,7 +110,7 @@ pub struct RunRequest {
     /// Devices of this machine for the tasks, where no platform is named; all it has where it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus: Option<u32>,
-    /// The planner that plans before and, where the policy asks for it, during the run.
+    /// The planner of the initial plan and, where the policy asks for it, of plans during the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planner: Option<String>,
     /// The policy that decides; `static` follows the plan.
@@ -124,18 +124,18 @@ pub struct RunRequest {
     /// Parameters of policy and planner.
     #[serde(skip_serializing_if = "Pairs::is_empty")]
     pub parameters: Pairs,
-    /// What the run should keep.
+    /// Limits that the run should keep.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: LimitSettings,
-    /// What a workflow system takes beside the tasks.
+    /// Overheads of a workflow system.
     #[serde(skip_serializing_if = "is_default")]
     pub overheads: OverheadSettings,
     /// Seed of planners and policies that draw random numbers.
     pub seed: u64,
-    /// Where inputs lie; on the platform's origin where it is left out and there is one, else everywhere.
+    /// Location of the inputs; when left out, the platform's origin, or every host if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inputs: Option<InputPlace>,
-    /// How attempts at tasks are made.
+    /// Settings of the attempts at tasks.
     pub execution: ExecutionSettings,
     /// The folder of the run, new or empty; `WORKFLOW.run` where it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,8 +145,8 @@ pub struct RunRequest {
     pub dry_run: bool,
 }
 
-/// Where workflows and platform come from. Paths are relative to the current directory; bundled files are named without
-/// their extension.
+/// Sources of workflows and platform. Paths are relative to the current directory; bundled files are named
+/// without their extension.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sources {
@@ -171,13 +171,13 @@ pub struct Sources {
     pub reference_speed: Option<f64>,
 }
 
-/// What a simulated run depends on besides the policy.
+/// Conditions of a simulated run other than the policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SimulationSetup {
-    /// What runs where.
+    /// Workflows and platform.
     pub input: Sources,
-    /// The planner that plans before and, where a policy asks for it, during the run.
+    /// The planner of the initial plan and, where a policy asks for it, of plans during the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planner: Option<String>,
     /// A file with the schedule that is followed, instead of a policy.
@@ -186,7 +186,7 @@ pub struct SimulationSetup {
     /// A scenario file, or a folder of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scenario: Option<PathBuf>,
-    /// How many replications of each scenario are drawn.
+    /// Number of replications drawn of each scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replications: Option<u32>,
     /// When inputs travel: `push`, `pull`, `pull:N` or `anticipated`.
@@ -201,10 +201,10 @@ pub struct SimulationSetup {
     /// Parameters of policies and planner.
     #[serde(skip_serializing_if = "Pairs::is_empty")]
     pub parameters: Pairs,
-    /// What the run should keep.
+    /// Limits that the run should keep.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: LimitSettings,
-    /// What a workflow system takes beside the tasks.
+    /// Overheads of a workflow system.
     #[serde(skip_serializing_if = "is_default")]
     pub overheads: OverheadSettings,
     /// Seed of planners and policies that draw random numbers.
@@ -213,24 +213,24 @@ pub struct SimulationSetup {
     /// Whether each workflow of a stream is also run by itself.
     #[serde(skip_serializing_if = "is_default")]
     pub alone: bool,
-    /// What planners and policies know of run times.
+    /// Knowledge of run times available to planners and policies.
     #[serde(skip_serializing_if = "is_default")]
     pub knows: Knows,
-    /// Where files live.
+    /// Location of files during the run.
     #[serde(skip_serializing_if = "is_default")]
     pub data: DataPlace,
     /// The storage of the platform on which files live, where it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<String>,
-    /// Seconds by which what a policy sees of the platform lies behind.
+    /// Seconds by which the policy's view of the platform is delayed.
     #[serde(skip_serializing_if = "is_default")]
     pub monitoring_delay: f64,
     /// Seconds between a call of the policy and its decisions taking effect.
     #[serde(skip_serializing_if = "is_default")]
     pub decision_time: f64,
-    /// How often a task or transfer that failed by itself is tried again.
+    /// Maximum retries of a task or transfer that failed by itself.
     pub retries: u32,
-    /// How much more memory a task is granted that ran out of it, as a multiple above 1.
+    /// Factor, above 1, by which the memory of a task that ran out of it grows at the next attempt.
     #[serde(skip_serializing_if = "is_usual_factor")]
     pub memory_factor: f64,
     /// The date at which the run is cut off, in seconds.
@@ -254,7 +254,7 @@ pub struct SimulationSetup {
     pub choices: Option<PathBuf>,
 }
 
-/// What a plan or a run has to keep.
+/// Limits for a plan or a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSettings {
@@ -269,7 +269,7 @@ pub struct LimitSettings {
     pub fastest: bool,
 }
 
-/// What a workflow system takes beside the tasks.
+/// Overheads of a workflow system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OverheadSettings {
@@ -281,7 +281,7 @@ pub struct OverheadSettings {
     pub queue_wait: Option<f64>,
 }
 
-/// How planners search.
+/// Settings of the planners' search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchSettings {
@@ -299,7 +299,7 @@ pub struct SearchSettings {
     pub threads: Option<u16>,
 }
 
-/// The rules of a simulation, and where inputs lie.
+/// Rules of a simulation and the location of inputs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelSettings {
@@ -311,7 +311,7 @@ pub struct ModelSettings {
     pub inputs: Option<String>,
 }
 
-/// What planners and policies know of run times.
+/// Knowledge of run times available to planners and policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Knows {
@@ -326,7 +326,7 @@ pub enum Knows {
     Nothing,
 }
 
-/// Where files live.
+/// Location of files during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataPlace {
@@ -337,7 +337,7 @@ pub enum DataPlace {
     Central,
 }
 
-/// Where the inputs of a real run lie.
+/// Location of the inputs of a real run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputPlace {
@@ -347,16 +347,16 @@ pub enum InputPlace {
     Everywhere,
 }
 
-/// How attempts at tasks are made.
+/// Settings of the attempts at tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExecutionSettings {
-    /// How often a task or transfer that failed by itself is tried again.
+    /// Maximum retries of a task or transfer that failed by itself.
     pub retries: u32,
-    /// How much more memory a task is granted that ran out of it, as a multiple above 1.
+    /// Factor, above 1, by which the memory of a task that ran out of it grows at the next attempt.
     #[serde(skip_serializing_if = "is_usual_factor")]
     pub memory_factor: f64,
-    /// How tasks are held to the memory that they are granted: `auto`, `cgroup`, `poll` or `off`.
+    /// Enforcement of the memory granted to tasks: `auto`, `cgroup`, `poll` or `off`.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(with = "String")]
     pub enforce: Enforce,
@@ -365,13 +365,13 @@ pub struct ExecutionSettings {
     pub time_limit: Option<f64>,
     /// Whether measured run times change estimates.
     pub learning: bool,
-    /// Whether transfers take at least the time that the platform says.
+    /// Whether transfers take at least the time given by the platform.
     pub throttle: bool,
     /// Settings of the network model that plans, rehearsals and throttled transfers go by.
     #[serde(skip_serializing_if = "Pairs::is_empty")]
     pub network: Pairs,
-    /// Whether idle processors take ready tasks that wait elsewhere, whatever the policy's plans say; where it is left out,
-    /// with the policy `slackline`.
+    /// Whether idle processors take ready tasks that wait elsewhere, regardless of the policy's plans; when
+    /// left out, only with the policy `slackline`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stealing: Option<bool>,
     /// Whether every task is held to the cores of its host.
@@ -387,11 +387,11 @@ pub struct ExecutionSettings {
     pub slurm: Option<SlurmSettings>,
 }
 
-/// How a Slurm cluster is used.
+/// Settings for runs on a Slurm cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SlurmSettings {
-    /// What a batch job is for: `pilots` for all tasks of a host, `job` for one attempt at one task.
+    /// Purpose of a batch job: `pilots` for all tasks of a host, `job` for one attempt at one task.
     #[schemars(with = "String")]
     pub mode: Mode,
     /// Address of this machine that pilots connect to.
@@ -400,7 +400,7 @@ pub struct SlurmSettings {
     /// First and last port that may be listened at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<(u16, u16)>,
-    /// Seconds between two looks at the queue.
+    /// Seconds between two queries of the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub squeue_interval: Option<f64>,
     /// Further arguments of `sbatch`.
@@ -624,12 +624,12 @@ impl LimitSettings {
         Limits { budget: self.budget, deadline: self.deadline }
     }
 
-    /// What counts among plans that keep the limits.
+    /// Criterion among plans that keep the limits.
     pub fn aim(&self) -> Aim {
         if self.fastest { Aim::Fastest } else { Aim::usual(&self.limits()) }
     }
 
-    /// The same as a parameter of the method for limits.
+    /// The criterion as a parameter of the method for limits; none if it is the default.
     pub(crate) fn given(&self) -> Option<(String, String)> {
         self.fastest.then(|| ("aim".to_string(), "fastest".to_string()))
     }

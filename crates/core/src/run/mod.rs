@@ -77,7 +77,7 @@ pub struct OpenRun {
 pub struct Repetition {
     /// The run, where the log holds all of it.
     pub ran: Option<Ran>,
-    /// How many records were compared.
+    /// Number of records compared.
     pub records: usize,
 }
 
@@ -88,7 +88,7 @@ pub struct RepetitionReport {
     pub schema: &'static str,
     /// Whether the run is over.
     pub finished: bool,
-    /// How many records were compared.
+    /// Number of records compared.
     pub records: usize,
 }
 
@@ -103,7 +103,7 @@ pub enum RunAnswer {
 }
 
 impl RunRequest {
-    /// Carries the request out. A run that cannot finish is no error: the report says so.
+    /// Carries the request out. A run that cannot finish is not an error; the report contains the reason.
     pub fn report(self, context: &mut Context<'_>) -> Result<RunAnswer, Failure> {
         let input = self.read(context)?;
         if input.request.dry_run {
@@ -394,7 +394,7 @@ pub fn verdict(ran: &Ran) -> Result<(), Failure> {
     }
 }
 
-/// Where no platform is named, the machine that this is.
+/// Describes this machine as a platform, for runs without a named one.
 fn this_machine(request: &RunRequest, context: &mut Context<'_>) -> Result<Platform, Failure> {
     let mut found = local::detect(Some(REFERENCE_SPEED));
     for machine in &mut found.machines {
@@ -448,8 +448,8 @@ pub fn given_files(workflow: &Workflow) -> Vec<(&str, &str)> {
     workflow.files().filter_map(given).collect()
 }
 
-/// The same where names mean different files in branches and passes: those that no task writes and
-/// that are no other file's name for who reads them.
+/// The given files of a workflow with choices and loops: those that no task writes and no branch passes on
+/// under their name.
 fn given_to(control: &Control) -> Vec<(&str, &str)> {
     let files = control.file_uses();
     let tasks = || 0..control.tasks() as u32;

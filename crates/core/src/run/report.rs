@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The JSON document of a real run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunReport {
-    /// What simulated runs report, too.
+    /// Members shared with simulated runs.
     #[serde(flatten)]
     pub run: SimulationReport,
     /// The folder of the run.
@@ -21,11 +21,11 @@ pub struct RunReport {
     pub attempts: usize,
     /// Those that failed.
     pub failures: Vec<FailedAttempt>,
-    /// What the run taught.
+    /// Factors, levels and bandwidths learned from the run.
     pub learnt: Learnt,
 }
 
-/// What the run taught while it went on.
+/// Factors, levels and bandwidths learned from a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Learnt {
     /// Real over estimated seconds of each kind of task.
@@ -59,9 +59,9 @@ pub struct HostLevel {
 /// Bytes per second between two places.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ConnectionBandwidth {
-    /// Where transfers leave.
+    /// Host that transfers leave.
     pub from: String,
-    /// Where they arrive.
+    /// Host that transfers reach.
     pub to: String,
     /// The bandwidth.
     #[serde(flatten)]
@@ -93,7 +93,7 @@ impl Learnt {
 pub struct FailedAttempt {
     /// The task.
     pub task: String,
-    /// Which attempt at it.
+    /// Number of the attempt at the task.
     pub attempt: u32,
     /// The host.
     pub host: String,
@@ -101,9 +101,9 @@ pub struct FailedAttempt {
     pub exit: Option<i32>,
     /// Why it failed.
     pub reason: String,
-    /// What it wrote last.
+    /// Last lines that it wrote.
     pub last_lines: Vec<String>,
-    /// How many tasks wait for this one.
+    /// Number of tasks that depend on this one.
     pub blocks: usize,
     /// Path of what it wrote to its standard error.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,7 +137,7 @@ impl RunReport {
     }
 }
 
-/// How many tasks depend on one.
+/// Counts the direct and indirect successors of a task.
 pub fn blocked(workflow: &Workflow, by: TaskId) -> usize {
     workflow.descendants(&[by], |_| true).into_iter().filter(|after| *after).count()
 }

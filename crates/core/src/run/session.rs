@@ -23,13 +23,15 @@ use slackline_formats::Format;
 use slackline_machines::attempt::{
     Enforce, Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
 };
-use slackline_machines::decide::{Asked, Desk as DecisionDesk};
+use slackline_machines::decide::{Asked, DecisionSource};
 use slackline_machines::folder::{
     self, Failure as Failed, Header, Note, Recovered, RunFolder, RunLog,
 };
+use slackline_machines::journaled_run::{self, Repeated, SessionError};
 use slackline_machines::local::Local;
-use slackline_machines::real::{Desk, Past, Real, RealOptions, Workshop};
-use slackline_machines::session::{self, Repeated, SessionError};
+use slackline_machines::machine_backend::{
+    EventSender, Executor, MachineBackend, MachineOptions, RecoveredState,
+};
 use slackline_machines::slurm::Slurm;
 use slackline_model::control::{Chances, Decision, draw_course};
 use slackline_model::platform::Charges;
@@ -85,7 +87,7 @@ pub(super) fn seconds_since_1970() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
 }
 
-/// Where a copy lies that a log names: beside it, whatever the log says.
+/// Returns the path of a copy that a log names; it has to be a regular file in the folder itself.
 fn copy(root: &Path, name: &str) -> Result<PathBuf, Failure> {
     let path = root.join(name);
     match Path::new(name).file_name() == Some(OsStr::new(name)) && path.is_file() {
@@ -94,7 +96,7 @@ fn copy(root: &Path, name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// How attempts are held to their memory on this machine.
+/// Returns the memory enforcement that `auto` selects on this machine, else the requested one.
 pub(super) fn settled(settings: &ExecutionSettings) -> Result<Enforce, Failure> {
     settings.enforce.settled().map_err(|why| {
         Failure::input(format!("--enforce cgroup: {why}"))
@@ -172,7 +174,7 @@ impl RunSession {
         })
     }
 
-    /// The same with the state of the user's files, whose checksums are known.
+    /// Adds the state of the user's files, whose checksums are known.
     pub(super) fn with_stamps(self, stamps: BTreeMap<String, Stamp>) -> RunSession {
         RunSession { stamps: Some(stamps), ..self }
     }
@@ -182,7 +184,8 @@ impl RunSession {
         self.format
     }
 
-    /// What is planned and run; of a workflow with choices and loops its tasks, each by itself.
+    /// Returns the planning problem of the run; for a workflow with choices and loops, of its tasks without
+    /// dependencies.
     pub fn problem(&self) -> Result<Problem<'_>, Failure> {
         self.loaded.charged(&self.charges(), self.inputs)
     }
@@ -201,7 +204,8 @@ impl RunSession {
         self.undecided.is_some()
     }
 
-    /// The course of a run whose decisions an oracle knows; none where all is known beforehand.
+    /// Returns the course of a run with decisions made by an oracle; none for a workflow without choices and
+    /// loops.
     fn course<'o>(
         &self,
         oracle: Box<dyn Oracle + 'o>,
@@ -210,7 +214,7 @@ impl RunSession {
         DecidedCourse::new(template.clone(), oracle).map(Some).map_err(Failure::input)
     }
 
-    /// What is known of the workflow when the run begins.
+    /// Returns the part of the workflow known when the run begins.
     fn known_first(&self) -> Result<Arc<Workflow>, Failure> {
         match self.course(Box::new(Asked::new(&[], None)))? {
             Some(mut course) => course.first().map_err(Failure::input),
@@ -218,8 +222,8 @@ impl RunSession {
         }
     }
 
-    /// What a lone transfer is charged: the same in plans, rehearsals and throttled copies. Earlier versions
-    /// took what the platform states.
+    /// Returns the charges of a lone transfer: the same in plans, rehearsals and throttled copies. Runs of
+    /// earlier versions use the values stated in the platform.
     pub fn charges(&self) -> Charges {
         match self.transfers {
             Transfers::Modelled => Charges { local: false, ..self.models.charges() },
@@ -257,7 +261,7 @@ impl RunSession {
         }
     }
 
-    /// The same for what is known when the run begins.
+    /// Chooses policy and plan for a problem with the part of the workflow known when the run begins.
     fn choose_for(&self, problem: &Problem<'_>) -> Result<Chosen, Failure> {
         let limits = self.request.limits.limits();
         let algorithm = match &self.request.planner {
@@ -302,8 +306,8 @@ impl RunSession {
         }
     }
 
-    /// The simulated run that stands for the real one. Its estimates are exact: there is nothing to learn. The
-    /// tasks of a course may be in the order of an earlier run.
+    /// Sets up a simulated run in place of the real one. Its estimates are exact: there is nothing to learn.
+    /// The tasks of a course may be in the order of an earlier run.
     fn stage(&self, order: Option<Arc<Workflow>>) -> Result<Stage, Failure> {
         let (mut workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
         let mut undecided = None;
@@ -325,7 +329,8 @@ impl RunSession {
         })
     }
 
-    /// What the run would come to if everything were as the files say, and a date before which it cannot end.
+    /// Simulates the run with everything as stated in the files, and returns it with a lower bound of its
+    /// makespan.
     pub fn rehearse(
         &self,
         problem: &Problem<'_>,
@@ -364,7 +369,7 @@ impl RunSession {
         Ok((ran, bound))
     }
 
-    /// How tasks will be held to the memory that they are granted, in words; nothing where none demands any.
+    /// Describes the enforcement of the memory granted to tasks; none if no task demands memory.
     fn enforcement(&self, problem: &Problem<'_>) -> Result<Option<String>, Failure> {
         let settings = &self.request.execution;
         let workflow = problem.workflow();
@@ -426,7 +431,7 @@ impl RunSession {
         };
         let (folder, log) = (Arc::new(folder), Arc::new(log));
         let begun = records.iter().any(|(_, r)| !matches!(r, Record::Note(_) | Record::Chose(_)));
-        let past = Past::of(&records, problem, &boot());
+        let past = RecoveredState::of(&records, problem, &boot());
         let date = past.date();
         let driven = Note::Driven { boot: boot(), since: seconds_since_1970() };
         let keep = |at: f64, note: Note| {
@@ -437,7 +442,7 @@ impl RunSession {
         if let Some(remark) = self.enforcement(problem)? {
             context.note(&remark);
         }
-        let options = RealOptions {
+        let options = MachineOptions {
             throttle: settings.throttle,
             charges: self.charges(),
             pin: settings.pin,
@@ -452,20 +457,21 @@ impl RunSession {
             myself: own_program()?,
         };
         let stop = context.observer.listen();
-        let (desk, mail) = Desk::new(Arc::clone(&log), date);
+        let (events, inbox) = EventSender::new(Arc::clone(&log), date);
         let (platform, run) = (problem.platform(), self.header.id.clone());
         let left = past.processes().to_vec();
         let f = Arc::clone(&folder);
-        let workshop: Box<dyn Workshop> = match &settings.slurm {
-            None => Box::new(Local::new(platform, f, run, left, desk.clone())),
+        let executor: Box<dyn Executor> = match &settings.slurm {
+            None => Box::new(Local::new(platform, f, run, left, events.clone())),
             Some(slurm) => {
                 let options = slurm.options(run, platform, Some(&mut *context))?;
-                let workshop = Slurm::new(platform, f, options, desk.clone());
-                Box::new(workshop.map_err(Failure::work)?)
+                let executor = Slurm::new(platform, f, options, events.clone());
+                Box::new(executor.map_err(Failure::work)?)
             }
         };
-        let (f, mail) = (Arc::clone(&folder), (desk, mail));
-        let mut backend = Real::new(problem, self.inputs, options, f, mail, workshop, past, stop);
+        let (f, inbox) = (Arc::clone(&folder), (events, inbox));
+        let mut backend =
+            MachineBackend::new(problem, self.inputs, options, f, inbox, executor, past, stop);
         if !begun {
             backend.open().map_err(Failure::work)?;
         }
@@ -478,7 +484,7 @@ impl RunSession {
         };
         let asked = Asked::new(
             &records,
-            Some(DecisionDesk {
+            Some(DecisionSource {
                 log: Arc::clone(&log),
                 folder: Arc::clone(&folder),
                 hosts: platform.hosts().iter().map(|host| host.name.to_string()).collect(),
@@ -492,7 +498,7 @@ impl RunSession {
             backend.grown(&execution.workflow);
             execution.supply = Some(course);
         }
-        let driven = session::drive(execution, policy.as_mut(), &mut backend, &log, records);
+        let driven = journaled_run::drive(execution, policy.as_mut(), &mut backend, &log, records);
         let taken = course.map(|course| course.course().taken).unwrap_or_default();
         if driven.is_ok() {
             backend.close();
@@ -541,7 +547,7 @@ impl RunSession {
             execution.workflow = course.first().map_err(Failure::input)?;
             execution.supply = Some(course);
         }
-        let done = session::repeat(execution, policy.as_mut(), self.charges(), records);
+        let done = journaled_run::repeat(execution, policy.as_mut(), self.charges(), records);
         let taken = course.map(|course| course.course().taken).unwrap_or_default();
         match done {
             Ok(Repeated { outcome, records }) => {
@@ -560,7 +566,7 @@ impl RunSession {
         }
     }
 
-    /// How decisions fell.
+    /// Returns the outcomes of decisions, as `DECISION=OUTCOME`.
     fn outcomes(&self, taken: &[(Decision, u32)]) -> Vec<String> {
         let control = self.undecided.as_ref().and_then(|template| template.control());
         control.map_or_else(Vec::new, |control| outcomes(control, taken))

@@ -101,12 +101,12 @@ impl OldSettings {
     }
 }
 
-/// What a lone transfer takes in the plans of a run.
+/// Origin of transfer times in the plans of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transfers {
-    /// What the network model says.
+    /// The network model.
     Modelled,
-    /// What the platform states, as in the logs of earlier versions.
+    /// The values stated in the platform, as in the logs of earlier versions.
     Stated,
 }
 
@@ -139,7 +139,8 @@ pub(super) fn to_map(request: &RunRequest) -> Result<Map<String, Value>, Failure
 }
 
 impl SlurmSettings {
-    /// The same for a run of this name. With a context, an address that nodes cannot reach is warned of.
+    /// Converts the settings for a run of this name. With a context, it warns of an address that nodes cannot
+    /// reach.
     pub(super) fn options(
         &self,
         run: String,

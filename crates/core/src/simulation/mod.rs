@@ -41,16 +41,16 @@ use slackline_schedule::{Heed, Planner};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is kept of runs besides their figures.
+/// Records of runs kept in addition to their figures.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
-    /// A file to which the trace is written while a run goes on; of several runs one file each ([`own_name`]).
+    /// A file to which the trace is written during a run; with several runs one file each ([`own_name`]).
     pub trace: Option<PathBuf>,
     /// The log of what policies were notified of and decided.
     pub decisions: bool,
     /// Task by task, what was done where.
     pub work: bool,
-    /// What the report needs.
+    /// Whether the data of the JSON report are kept.
     pub report: bool,
 }
 
@@ -58,37 +58,37 @@ pub struct Outputs {
 pub struct Ran {
     /// The policy.
     pub name: String,
-    /// What was given of the parameters of policy and planner.
+    /// Parameters of policy and planner that were given.
     pub set: Given,
-    /// What came of it.
+    /// Outcome of the run.
     pub outcome: Outcome,
     /// Its figures.
     pub metrics: Metrics,
     /// Its bill.
     pub money: Money,
-    /// What was wanted of the one workflow.
+    /// Limits of the single workflow.
     pub limits: Limits,
-    /// How each of several workflows fared.
+    /// Metrics of each of several workflows.
     pub served: Vec<Served>,
-    /// The same beside the other policies.
+    /// Metrics relative to the other policies.
     pub beside: Option<Beside>,
-    /// What the first plan promised.
+    /// The first plan.
     pub planned: Arc<Schedule>,
-    /// What it decided.
+    /// Events and decisions of the policy.
     pub log: DecisionLog,
     /// Seconds that the simulation took.
     pub wall_seconds: f64,
-    /// What the policy reports besides.
+    /// Further members of the policy's report.
     pub told: Vec<(&'static str, Detail)>,
-    /// What made the difference to the plan.
+    /// Causes of the difference to the plan.
     pub check: Option<Check>,
     /// It was done on real machines.
     pub real: bool,
-    /// What the run took that the workflow was recorded from.
+    /// Makespan of the run that the workflow was recorded from, in seconds.
     pub recorded: Option<f64>,
-    /// How decisions fell, as `DECISION=OUTCOME`, where the workflow has choices and loops.
+    /// Outcomes of decisions as `DECISION=OUTCOME`, for a workflow with choices and loops.
     pub outcomes: Vec<String>,
-    /// Its trace, where one was written as it went on.
+    /// Its trace, where one was written during the run.
     pub trace: Option<AtomicFile>,
 }
 
@@ -191,7 +191,7 @@ pub struct SimulationInput {
     pub loaded: Loaded,
     pub(crate) scenario: Scenario,
     arrivals: Vec<Coming>,
-    /// What the workflow is one course of.
+    /// Template of the workflow, which is one course of it.
     undecided: Option<Undecided>,
 }
 
@@ -223,14 +223,14 @@ pub enum SimulationAnswer {
 }
 
 impl SimulateRequest {
-    /// Carries the request out. A run that cannot finish is no error: the report says so.
+    /// Carries the request out. A run that cannot finish is not an error; the report contains the reason.
     pub fn report(self, context: &mut Context<'_>) -> Result<SimulationAnswer, Failure> {
         self.setup.report(vec![self.policy], context)
     }
 }
 
 impl CompareRequest {
-    /// Carries the request out. Runs that cannot finish are no error: the report says so.
+    /// Carries the request out. Runs that cannot finish are not an error; the report contains the reasons.
     pub fn report(self, context: &mut Context<'_>) -> Result<SimulationAnswer, Failure> {
         if self.policies.is_empty() {
             return Err(Failure::input("policies: none is named"));
@@ -294,7 +294,7 @@ impl SimulationSetup {
     }
 }
 
-/// How often the order is looked for in which a run releases the tasks of its course.
+/// Most attempts at finding the order in which a run releases the tasks of its course.
 pub(crate) const MOST_ORDERS: usize = 8;
 
 impl SimulationInput {

@@ -1,5 +1,5 @@
-//! Runs in many replications: a folder of scenarios, or one with other seeds. One replication proves little; means with
-//! their intervals say more.
+//! Runs in many replications: a folder of scenarios, or one scenario with other seeds. A single replication
+//! proves little; means are reported with their intervals.
 
 use super::setup::Stage;
 use super::{Outputs, Ran, runs};
@@ -14,7 +14,7 @@ use slackline_formats::FileAccess;
 use slackline_model::scenario::{EstimateErrors, Scenario};
 use std::path::{Path, PathBuf};
 
-/// What `generate --count` leaves beside the scenarios.
+/// Name of the manifest that `generate --count` writes beside the scenarios.
 const MANIFEST: &str = "manifest.json";
 
 /// The JSON document `slackline/worlds/1`.
@@ -152,7 +152,7 @@ impl ReplicationsReport {
     }
 }
 
-/// The worlds that were asked for and where they come from, at least one.
+/// Returns the requested scenarios, at least one, each with the file it is from.
 fn scenarios(
     access: &FileAccess,
     setup: &SimulationSetup,
@@ -222,7 +222,7 @@ impl PolicyOver {
     }
 }
 
-/// The worlds in which a policy finished, and when.
+/// Iterates over the replications in which a policy finished, with its makespans.
 fn finished(worlds: &[Replication], policy: usize) -> impl Iterator<Item = (&Replication, f64)> {
     let finished = worlds.iter().filter(move |world| world.runs[policy].finished);
     finished.map(move |world| (world, world.runs[policy].makespan))

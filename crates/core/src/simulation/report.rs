@@ -39,18 +39,18 @@ pub struct SimulationReport {
     /// Why it cannot finish.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// How many tasks there are.
+    /// Number of tasks.
     pub tasks: usize,
-    /// How many are done.
+    /// Number of tasks that are done.
     pub tasks_done: usize,
     /// End of the run in seconds.
     pub makespan: f64,
     /// End of the first plan in seconds.
     pub planned_makespan: f64,
-    /// What the run took that the workflow was recorded from.
+    /// Makespan of the run that the workflow was recorded from, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded_makespan: Option<f64>,
-    /// What makes the difference between plan and run.
+    /// Causes of the difference between plan and run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
     /// No run ends before this date.
@@ -59,7 +59,7 @@ pub struct SimulationReport {
     pub nsl: Option<f64>,
     /// Makespan over the least time of the critical path.
     pub slr: Option<f64>,
-    /// How often a new plan was adopted.
+    /// Number of new plans adopted.
     pub replannings: usize,
     /// Tasks that a new plan placed elsewhere.
     pub remappings: usize,
@@ -78,18 +78,18 @@ pub struct SimulationReport {
     pub resent_seconds: f64,
     /// Bytes of transfers that were repeated elsewhere.
     pub resent_bytes: f64,
-    /// Seconds of all that was in vain.
+    /// Seconds of all lost and repeated work and transfers.
     pub overhead_seconds: f64,
-    /// How many transfers arrived.
+    /// Number of transfers that arrived.
     pub transfers: usize,
     /// Bytes that they moved.
     pub bytes_moved: f64,
     /// Copies that were there already and saved a transfer.
     pub copies_used: usize,
-    /// What crossed the links of a grid.
+    /// Traffic on the links of a grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
-    /// What the run costs.
+    /// Cost of the run.
     pub cost: f64,
     /// Machines that were leased.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -115,10 +115,10 @@ pub struct SimulationReport {
     /// Beside the other policies of a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Beside>,
-    /// How decisions of choices and loops fell: `DECISION=OUTCOME`.
+    /// Outcomes of decisions of choices and loops: `DECISION=OUTCOME`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outcomes: Vec<String>,
-    /// Where and when every task ran.
+    /// Processors and dates of every task.
     pub schedule: Vec<Placed>,
     /// The room that files took, by place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -138,7 +138,7 @@ pub struct WorkflowReport {
     pub priority: f64,
     /// When it arrived.
     pub arrived: f64,
-    /// How it was served.
+    /// Metrics of its run.
     #[serde(flatten)]
     pub served: Served,
     /// The budget that was given.
@@ -154,7 +154,7 @@ pub struct WorkflowReport {
 pub struct OwnerReport {
     /// The owner.
     pub owner: String,
-    /// How many they are.
+    /// Number of their workflows.
     pub workflows: usize,
     /// All workflows together.
     #[serde(flatten)]
@@ -162,7 +162,7 @@ pub struct OwnerReport {
 }
 
 impl SimulationReport {
-    /// The same of a real run, which lists each failure.
+    /// The report as one of a real run, which lists each failure.
     pub fn of_execution(self) -> SimulationReport {
         SimulationReport { schema: "slackline/execution/1", failures: None, ..self }
     }

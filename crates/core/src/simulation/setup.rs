@@ -1,4 +1,4 @@
-//! A world made ready for runs: what is true in it, what is known of it, who arrives when.
+//! Set-up of simulated runs: true and known run times, the platform and the arriving workflows.
 
 use super::{Outputs, Ran};
 use crate::context::{Context, Observer, Silent};
@@ -41,17 +41,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time after which a run says how far it is, and between two such words.
+/// Time after which the progress of a run is reported.
 const SILENT: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_millis(100);
 
-/// What somebody wants to see of the trace of a run besides a file of it, which is written as the run
-/// goes; what nobody does is not kept.
+/// Amount of the trace kept in memory; a trace file is written during the run, independently of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// What was done where and when.
+    /// Every execution and transfer with its dates.
     Work,
-    /// What comes of it in sums.
+    /// Sums only.
     Figures,
 }
 
@@ -70,22 +69,22 @@ impl Wanted {
 /// Everything a run needs.
 pub(super) struct Stage<'a> {
     pub(super) problem: &'a Problem<'a>,
-    /// The platform at its peak, as planners know it.
+    /// Workflow and platform, at its peak, as planners know it.
     pub(super) world: &'a Loaded,
     pub(super) scenario: Scenario,
-    /// Where the scenario comes from.
+    /// The file of the scenario.
     pub(super) scenario_file: Option<&'a Path>,
     /// All work, as far as its run times are known.
     pub(super) known: Arc<Workflow>,
-    /// The same, and the platform, as stated.
+    /// All work, and the platform, as stated in the files.
     stated: Arc<Workflow>,
     platform: Arc<Platform>,
     /// The parts of it and when they come, where there are several.
     arrivals: Vec<Coming>,
-    /// What the work is one course of.
+    /// Template of the work, which is one course of it.
     pub(super) undecided: Option<Undecided>,
     inputs: Inputs,
-    /// Inputs that lie at further hosts.
+    /// Inputs with copies on further hosts.
     spread: Vec<(FileId, HostId)>,
     models: Models,
     pub(super) transfers: Transfers,
@@ -94,7 +93,7 @@ pub(super) struct Stage<'a> {
     /// The limits given.
     limits: Limits,
     settings: Settings,
-    /// Somebody wants to read what the policy was told and decided.
+    /// Whether the policy's events and decisions are logged.
     logs: bool,
     wanted: Wanted,
 }
@@ -181,7 +180,7 @@ impl<'a> Stage<'a> {
         Ok(stage)
     }
 
-    /// What plans count for transfers.
+    /// Returns the charges for transfers in plans.
     fn charges(&self) -> Charges {
         let local = self.planner.algorithm.needs.contains(&Need::Moldable);
         rules::charges(&self.models, local)
@@ -202,7 +201,7 @@ impl<'a> Stage<'a> {
         Ok(problem.with_state(state)?)
     }
 
-    /// A date before which nothing can end in this world, whatever was known of it.
+    /// Returns a lower bound of the makespan in this scenario, under exact knowledge of it.
     pub(super) fn lower_bound(&self) -> Result<f64, Failure> {
         let nominal = &self.world.platform;
         let course = self.scenario.on(nominal).map_err(|e| self.bad_scenario(e))?;
@@ -214,13 +213,13 @@ impl<'a> Stage<'a> {
         let matrix_changes = !course.pairs.is_empty();
         let platform = nominal.in_world(&course);
         let stated = stated && !matrix_changes;
-        // What lies elsewhere too need not come from the origin.
+        // Inputs with copies elsewhere need not come from the origin.
         let inputs = if self.spread.is_empty() { self.inputs } else { Inputs::Everywhere };
         Ok(plan_check::lower_bound(&exact, &platform, &charges, inputs, stated)?)
     }
 
-    /// What the undisturbed run of a plan comes to, where that is worth its time: the seconds by
-    /// which a run differs from it.
+    /// Simulates the plan of a run undisturbed, unless this takes too long or is not comparable, and returns
+    /// the causes of the difference.
     pub(super) fn check(&self, ran: &Ran, context: &mut Context<'_>) -> Option<Check> {
         let tasks = self.problem.tasks();
         if self.undecided.is_some()
@@ -241,7 +240,8 @@ impl<'a> Stage<'a> {
         follow(&ground, &self.told().ok()?, &ran.planned, known, context)
     }
 
-    /// Whether a run followed its plan in a world as stated: following it again would come to the same.
+    /// Returns whether a run followed its plan without scenario and with default settings, so that simulating
+    /// the plan gives the same.
     fn is_undisturbed(&self, ran: &Ran) -> bool {
         let Settings { until, retries, memory_factor, .. } = self.settings;
         let procs = self.problem.procs();
@@ -268,8 +268,8 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Moments given as a part of the makespan are those of the followed plan without them, for
-    /// every policy: they all meet the same world.
+    /// Converts moments given as a part of the makespan. The makespan is that of the followed plan without
+    /// them, so that all policies run under the same scenario.
     pub(super) fn settle_moments(
         &mut self,
         plan: &Schedule,
@@ -453,7 +453,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// What somebody probably meant who named what is not there.
+    /// Suggests a name similar to an unknown one.
     fn nearest(&self, kind: &str, name: &str) -> String {
         let (workflow, platform) = (&self.world.workflow, &self.world.platform);
         let (known, where_from): (Vec<&str>, _) = match kind {
@@ -482,8 +482,8 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// What a plan of all workflows has to keep: the limits given, else the sum of the budgets and the
-/// latest of the deadlines, where all have them.
+/// Returns the limits for a plan of all workflows: those given, else the sum of the budgets and the latest of
+/// the deadlines if all workflows have them.
 fn common_limits(given: &Limits, arrivals: &[Coming]) -> Limits {
     let limits = || arrivals.iter().map(|c| c.terms.limits);
     let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);

@@ -1,4 +1,4 @@
-//! Who arrives when: the workflows of a stream, of a scenario, or of an instance with several.
+//! Arrivals of workflows: those of a stream, of a scenario, or of an instance with several.
 
 use crate::bundled;
 use crate::context::Context;
@@ -14,7 +14,7 @@ use slackline_model::{Platform, Problem, Workflow};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is to be run where, and who arrives when, if several do.
+/// Reads workflow and platform, and the arrivals if there are several workflows.
 pub(super) fn read(
     setup: &SimulationSetup,
     scenario: &Scenario,
@@ -28,7 +28,7 @@ pub(super) fn read(
     Ok((world, coming))
 }
 
-/// The same without overheads.
+/// Reads workflow, platform and arrivals without overheads.
 fn read_plain(
     setup: &SimulationSetup,
     scenario: &Scenario,
@@ -69,7 +69,7 @@ fn refuse_second(scenario: &Scenario, first: &str) -> Result<(), Failure> {
     Err(Failure::input(message).with_help("leave [[arrival]] out of the scenario"))
 }
 
-/// A stream says who arrives and nothing else.
+/// Fails where a stream contains anything other than arrivals.
 fn only_arrivals(path: &Path, stream: &Scenario) -> Result<(), Failure> {
     let place = path.display();
     if stream.arrivals.is_empty() {
@@ -149,7 +149,7 @@ fn arrivals(
     Ok(coming)
 }
 
-/// Where an arrival stands in its file.
+/// Returns the place of an arrival in its file, for errors.
 fn place_of(path: &Path, index: usize, context: &Context<'_>) -> String {
     let text = context.files.read_text(path).unwrap_or_default();
     let mut heads = text.lines().enumerate().filter(|(_, line)| {

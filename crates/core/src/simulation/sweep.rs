@@ -1,5 +1,4 @@
-//! What a run of a parameter sweep is told of besides: when it was planned, and what crossed the
-//! links of a grid.
+//! Additional figures of a parameter sweep: those of its policy, and the traffic on the links of a grid.
 
 use super::Ran;
 use crate::details_json::Details;
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 /// The member `sweep` of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Sweep {
-    /// What the policy reports.
+    /// Further members by policy.
     #[serde(flatten)]
     pub details: Details,
     /// Bytes that crossed each link.

@@ -9,7 +9,7 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// The instructions: what stands in comments.
+/// The instructions in the comments of the guide.
 fn instructions() -> Vec<&'static str> {
     let comments = GUIDE.split("<!-- ").skip(1);
     comments.filter_map(|text| text.split(" -->").next()).collect()

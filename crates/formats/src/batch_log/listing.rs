@@ -60,7 +60,7 @@ impl Listing {
         self.places.get(name).copied()
     }
 
-    /// How many columns there are; at least one.
+    /// Number of columns; at least one.
     #[allow(clippy::len_without_is_empty)] // a header has a name
     pub fn len(&self) -> usize {
         self.count

@@ -41,11 +41,11 @@ pub struct LoggedJob {
 pub struct SkippedLine {
     /// Its number, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Description of the error.
     pub cause: String,
 }
 
-/// How the dates of a log are written.
+/// Notation of the dates in a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DateStyle {
     /// Seconds since the beginning of the log.
@@ -70,7 +70,7 @@ pub struct BatchLog {
     pub out_of_order: usize,
     /// Cores of the machine, where the log has them.
     pub machine_cores: Option<u64>,
-    /// How dates are written.
+    /// Notation of dates.
     pub dates: DateStyle,
     /// Names of users.
     pub users: Vec<String>,
@@ -133,7 +133,7 @@ struct Interners {
     queues: Interner,
 }
 
-/// How a reader treats a wrong line.
+/// Treatment of malformed lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// The first one is an error.

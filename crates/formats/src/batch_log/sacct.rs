@@ -65,7 +65,7 @@ pub fn parse(text: &str, wrong: Wrong) -> Result<BatchLog> {
     Ok(log.finish())
 }
 
-/// Where the columns are.
+/// Positions of the columns.
 struct Columns {
     places: [usize; COLUMNS.len()],
     queue: Option<usize>,
@@ -77,7 +77,7 @@ type Mistake = (&'static str, String);
 
 type Checked<T> = std::result::Result<T, Mistake>;
 
-/// What became of a job.
+/// Outcome of a job.
 enum Outcome {
     Ran { run: f64, limit: f64, cores: u64, start: f64 },
     Cancelled,

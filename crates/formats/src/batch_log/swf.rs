@@ -1,8 +1,8 @@
 //! The Standard Workload Format: 18 numbers a line, comments behind `;`.
 //!
-//! What counts of a line: number (field 1), submission (2), run time (4), cores (8, else 5), requested
-//! time (9, else the run time), status (11), user (12), group (13) and queue (15). A job with status 5 and a run
-//! time of 0 or -1 was cancelled before it began.
+//! Fields that are read: number (field 1), submission (2), run time (4), cores (8, else 5), requested time (9,
+//! else the run time), status (11), user (12), group (13) and queue (15). A job with status 5 and a run time of
+//! 0 or -1 was cancelled before it began.
 
 use super::{BatchLog, Interner, Interners, LoggedJob, Wrong};
 use crate::error::Result;

@@ -2,8 +2,8 @@
 //!
 //! - `<job id name runtime>` is a task: `id` its name, `name` (the transformation) its kind,
 //!   `runtime` seconds on the reference machine. A sub-workflow (`<dax>`, `<dag>`) is one task.
-//! - `<uses file|name link size>` are its files; what happens to names that several jobs write
-//!   is the business of `crate::flow`. Sizes may also stand in `<metadata key="size">`.
+//! - `<uses file|name link size>` are its files; `crate::flow` resolves names that several jobs
+//!   write. Sizes may also be given in `<metadata key="size">`.
 //! - `<child ref><parent ref/></child>` are the dependencies.
 //! - Cores of a job are its attribute `cores`, or one of the profiles `pegasus`/`cores`, `condor`/`request_cpus` and
 //!   `globus`/`count`. Run times and sizes below zero count as 0, with a warning.
@@ -11,8 +11,8 @@
 //!   (MiB); and `hints`/`pfn`, the program to run, as does the `file://` place of an `<executable>`.
 //!   `<argument>` gives its arguments, `<stdin>`, `<stdout>` and `<stderr>` the files of its streams.
 //!
-//! The writer speaks the dialect of the classic synthetic workflows (2.1 with `runtime` and
-//! `size`), which simulators read.
+//! The writer uses the dialect of the classic synthetic workflows (2.1 with `runtime` and `size`), which
+//! simulators read.
 
 mod read;
 mod write;

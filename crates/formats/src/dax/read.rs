@@ -37,7 +37,7 @@ pub fn read(text: &str) -> Result<Document> {
     }
 }
 
-/// What has been read so far.
+/// State of the reader.
 #[derive(Default)]
 struct Reader {
     builder: WorkflowBuilder,
@@ -45,7 +45,7 @@ struct Reader {
     /// Dependencies on jobs that had not been read yet: offset, parent, child.
     pending: Vec<(usize, String, String)>,
     untimed: usize,
-    /// Where the programs of transformations lie.
+    /// Paths of the programs of transformations.
     programs: HashMap<String, String>,
     /// Files of negative size.
     negative: HashSet<u32>,
@@ -183,7 +183,7 @@ impl Reader {
         }
     }
 
-    /// Where the program of a transformation lies, if that is on the machine.
+    /// Reads the path of a transformation's program, if it is on this machine.
     fn executable(&mut self, element: &Element<'_>, xml: &mut Xml<'_>) -> Result<()> {
         let mut name = None;
         element.attributes(|key, value| {
@@ -320,7 +320,7 @@ fn stream(element: &Element<'_>, xml: &mut Xml<'_>, file: &mut Option<String>) -
     xml.skip()
 }
 
-/// The file name that stands for an element inside an argument.
+/// The file name in an element inside an argument.
 fn file_inside(element: &Element<'_>) -> Result<String> {
     let mut name = String::new();
     element.attributes(|key, value| {
@@ -332,7 +332,7 @@ fn file_inside(element: &Element<'_>) -> Result<String> {
     Ok(name)
 }
 
-/// Takes over what a profile says; whether its run time is below zero, which counts as 0.
+/// Applies a profile to a job; returns whether its run time is below zero, which counts as 0.
 fn profile(element: &Element<'_>, xml: &mut Xml<'_>, job: &mut Job) -> Result<bool> {
     let (mut namespace, mut key) = (String::new(), String::new());
     element.attributes(|name, value| {
@@ -375,7 +375,7 @@ fn whole_cores(element: &Element<'_>, text: &str) -> Result<u32> {
     cores.ok_or_else(|| element.error(message()))
 }
 
-/// How `link` says a file is used; `none` is no use.
+/// Converts the value of `link`; `none` is no use.
 fn link(element: &Element<'_>, value: &str) -> Result<Option<Use>> {
     match value.to_ascii_lowercase().as_str() {
         "input" => Ok(Some(Use::Read)),
@@ -389,8 +389,8 @@ fn link(element: &Element<'_>, value: &str) -> Result<Option<Use>> {
     }
 }
 
-/// The size of a file. The generator of the classic workflows let some overflow: what to make of a
-/// negative size is for who knows the file.
+/// The size of a file. The generator of the classic workflows let some overflow: the caller decides about
+/// negative sizes.
 fn size(element: &Element<'_>, text: &str) -> Result<f64> {
     match text.trim().parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),

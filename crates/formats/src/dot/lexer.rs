@@ -20,7 +20,7 @@ pub(super) enum Word {
 }
 
 impl Word {
-    /// How a message names it.
+    /// Name of the word in error messages.
     pub(super) fn name(&self) -> String {
         match self {
             Word::Id(id) => format!("'{}'", id.chars().take(40).collect::<String>()),
@@ -45,7 +45,7 @@ pub(super) fn starts_graph(text: &str) -> bool {
     matches!(first, Ok((Word::Keyword("strict" | "graph" | "digraph"), _)))
 }
 
-/// Whether a byte may stand in an unquoted name.
+/// Whether a byte may occur in an unquoted name.
 fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.') || byte >= 0x80
 }
@@ -60,7 +60,7 @@ impl<R: Read> Lexer<R> {
         Ok(Lexer { scanner: Scanner::new(source)? })
     }
 
-    /// The next word and where it stands.
+    /// The next word and its place.
     pub(super) fn next(&mut self) -> Result<(Word, Spot)> {
         loop {
             self.skip_space()?;

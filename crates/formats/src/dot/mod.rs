@@ -1,18 +1,17 @@
 //! DOT graphs as daggen writes them and SimGrid reads them; read and written.
 //!
-//! Nodes are tasks: `size` is work in flop, `alpha` the serial fraction of Amdahl's law (the task
-//! is then moldable from one processor up, and may spread over the hosts of a cluster). Edges are dependencies: `size` is bytes, and an edge
-//! without a size, or with one of at most 0, only orders its two tasks. Beyond these, `kind`,
-//! `memory` (bytes), `gpus` (a number), `cores` (`4` or `1-8`) and `spread` (`true` or `false`) are ours. The rest of the DOT language is read as
-//! far as it means something: chains `a -> b -> c`, groups `a -> {b c}`, subgraphs, defaults
-//! (`node [size=1e9]`), ports, comments; drawing attributes are passed over, but for labels: a task is called by
-//! its label, with its id behind where several tasks have the same one.
+//! Nodes are tasks: `size` is work in flop, `alpha` the serial fraction of Amdahl's law (the task is then
+//! moldable from one processor up, and may spread over the hosts of a cluster). Edges are dependencies: `size`
+//! is bytes, and an edge without a size, or with one of at most 0, only orders its two tasks. Beyond these,
+//! `kind`, `memory` (bytes), `gpus` (a number), `cores` (`4` or `1-8`) and `spread` (`true` or `false`) are
+//! ours. The rest of the DOT language is read as far as it means something: chains `a -> b -> c`, groups `a ->
+//! {b c}`, subgraphs, defaults (`node [size=1e9]`), ports, comments; drawing attributes are ignored, except
+//! labels: the name of a task is its label, followed by its id if several tasks have the same one.
 //!
-//! Tasks stand in the order of their node statements, nodes that only occur in edges after them.
-//! Where any node has a size, every node needs a statement of its own: a mistyped name must not
-//! become a task. SimGrid's `root` and `end` are exempt: it makes them up where they are missing,
-//! and we read them as the tasks of no work they are, but make up none. Its `performer` and
-//! `order` attributes, a schedule, are passed over.
+//! Tasks are in the order of their node statements, nodes that only occur in edges after them. If any node has
+//! a size, every node needs a statement of its own: a mistyped name must not become a task. SimGrid's `root`
+//! and `end` are exempt: SimGrid adds them where they are missing, and we read them as the tasks of no work
+//! they are, but add none. Its `performer` and `order` attributes, a schedule, are ignored.
 //!
 //! Lost in writing: files that are not data from task to task, file names, commands, speed-up
 //! models other than Amdahl's, cost tables, and the difference between an edge of no bytes and a
@@ -40,7 +39,7 @@ pub(crate) const CODEC: Codec = Codec {
     write: Some(|document, out| Ok(write(&document.workflow, out)?)),
 };
 
-/// Widths of a task that has an `alpha` and says nothing else.
+/// Default widths of a task with an `alpha`.
 const MOLDABLE: (u32, u32) = (1, u32::MAX);
 
 /// Writes a graph; see the module's head for what is lost.
@@ -124,7 +123,7 @@ mod tests {
         w.edges().map(ends).collect()
     }
 
-    /// The way daggen writes: edges stand before the nodes they lead to.
+    /// The layout of daggen: edges are before the nodes they lead to.
     const DAGGEN: &str = r#"// Random graph
 digraph G {
   1 [size="42949672960", alpha="0.20"]
@@ -146,7 +145,7 @@ digraph G {
         assert_eq!(w.speedup(TaskId(1)), &SpeedUp::Amdahl { serial: 0.05 });
         assert_eq!(w.width(TaskId(1)), (1, u32::MAX));
         let data = 838_860_800.0;
-        // -1 is SimGrid's way to say "no data"
+        // -1 is SimGrid's notation for "no data"
         assert_eq!(edges(&w), [(0, 1, data), (0, 2, data), (1, 3, 0.0), (2, 3, 33_554_432.0)]);
         assert_eq!(w.edge_files(EdgeId(2)).count(), 0, "a pure ordering");
     }

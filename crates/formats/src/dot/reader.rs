@@ -22,7 +22,7 @@ pub fn read(source: impl Read) -> Result<Workflow> {
     Ok(read_document(source)?.workflow)
 }
 
-/// Reads a graph, with a warning where nothing says what its tasks take.
+/// Reads a graph, with a warning if nothing in it gives the work of its tasks.
 pub(super) fn read_document(source: impl Read) -> Result<Document> {
     let mut parser = Parser::new(source)?;
     parser.graph()?;
@@ -39,7 +39,7 @@ pub(super) fn read_document(source: impl Read) -> Result<Document> {
     Ok(document)
 }
 
-/// What is known of a node; what no attribute said is absent.
+/// Attributes of a node; those never given are absent.
 #[derive(Clone, Debug, Default)]
 struct Node {
     /// Position among the node statements.
@@ -58,12 +58,12 @@ struct Attributes {
     spread: Option<bool>,
     /// Index in the list of kinds.
     kind: Option<u32>,
-    /// What stands in the drawing.
+    /// Label in the drawing.
     label: Option<String>,
 }
 
 impl Attributes {
-    /// Takes over what `other` says.
+    /// Overrides attributes with those given in `other`.
     fn update(&mut self, other: &Attributes) {
         self.size = other.size.or(self.size);
         self.alpha = other.alpha.or(self.alpha);
@@ -119,7 +119,7 @@ impl Found {
             builder.add_task(self.task(node as usize, &shown[node as usize]))?;
         }
         if self.strict {
-            // At most one edge per pair; the last statement has the say.
+            // At most one edge per pair; the last statement wins.
             self.edges.reverse();
             self.edges.sort_by_key(|&(from, to, _)| (from, to));
             self.edges.dedup_by_key(|edge| (edge.0, edge.1));
@@ -161,8 +161,8 @@ impl Found {
         (own().count(), own().filter(|&n| self.nodes[n].attributes.size.is_none()).count())
     }
 
-    /// What the tasks are called: by their labels, where they have any. Labels that several tasks have stand
-    /// before their ids; where that is taken too, the id alone is the name.
+    /// The names of the tasks: their labels, where they have any. If several tasks have the same label, their
+    /// ids follow it; where the result is taken too, the id alone is the name.
     fn shown_names(&self) -> Vec<String> {
         let id = |node: usize| self.names.names().get(node);
         let label = |node: usize| self.nodes[node].attributes.label.as_deref();
@@ -294,8 +294,8 @@ impl<R: Read> Parser<R> {
         Ok(())
     }
 
-    /// Statements up to and with the closing brace; `mentioned` collects the nodes in them
-    /// where somebody wants to know (inside groups).
+    /// Statements up to and with the closing brace; `mentioned` collects the nodes in them for callers that
+    /// need them (inside groups).
     fn statements(
         &mut self,
         mut defaults: Defaults,
@@ -323,7 +323,7 @@ impl<R: Read> Parser<R> {
                     match target {
                         "node" => {
                             self.attributes(&mut defaults.node)?;
-                            // It stands for all of them.
+                            // A label given as default would apply to all of them.
                             defaults.node.label = None;
                         }
                         "edge" => self.attributes(&mut defaults.edge)?,
@@ -522,7 +522,7 @@ impl<R: Read> Parser<R> {
         })
     }
 
-    /// Attributes of the graph: its drawing `size` is nobody's work.
+    /// Attributes of the graph: the `size` of the drawing is no task's work.
     fn drawing_attributes(&mut self) -> Result<()> {
         self.attribute_list(|_, _, _, _| Ok(()))
     }

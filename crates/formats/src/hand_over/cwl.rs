@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use slackline_model::{TaskId, Workflow};
 use std::collections::BTreeMap;
 
-/// Output that stands for the end of a task.
+/// Output that represents the end of a task.
 const DONE: &str = "done";
 
 pub(super) fn write(workflow: &Workflow) -> Result<String> {

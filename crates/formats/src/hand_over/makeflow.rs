@@ -45,7 +45,7 @@ pub(super) fn write(workflow: &Workflow) -> Result<String> {
         let kind = if kind.is_empty() { "default" } else { kind };
         let kind = kind.replace(|c: char| c.is_control() || c == '"', "_");
         let mut own = format!("\nCATEGORY=\"{kind}\"\nCORES={width}\n");
-        // Makeflow counts megabytes; 0 asks for none, and a value holds until another is set.
+        // Makeflow counts megabytes; 0 requests none, and a value holds until another is set.
         let _ = writeln!(own, "MEMORY={}", mebibytes(workflow, task, width).unwrap_or(0));
         if own != head {
             text.push_str(&own);

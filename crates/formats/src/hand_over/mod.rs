@@ -49,7 +49,7 @@ impl Target {
         matches!(self, Target::Slurm | Target::HyperQueue)
     }
 
-    /// What of a plan it cannot say.
+    /// Parts of a plan that it cannot represent.
     pub fn drops(self) -> &'static [&'static str] {
         match self {
             Target::Slurm => &[],
@@ -99,7 +99,7 @@ pub fn write_workflow(target: Target, workflow: &Workflow) -> Result<String> {
         ))
         .with_help("unfold one course of it with --draw SEED"));
     }
-    // Commands of instances know files by the names of the workflow they come from.
+    // Commands of instances use the file names of the workflow they come from.
     let renamed = |task: TaskId| {
         let all = workflow.unfolded(task).map(|u| u.reads.iter().chain(&u.writes));
         all.into_iter().flatten().any(|(file, name)| workflow.file_name(*file) != name)
@@ -189,7 +189,7 @@ fn mebibytes(workflow: &Workflow, task: TaskId, width: u32) -> Option<u64> {
     (bytes > 0.0).then(|| (bytes / (1024.0 * 1024.0)).ceil() as u64)
 }
 
-/// A file that stands for the end of a task without outputs.
+/// A file that represents the end of a task without outputs.
 fn marker(task: TaskId) -> String {
     format!(".slackline-done/{}", task.0)
 }

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 /// Time limits are the planned time, this many times, and a minute.
 const TIME_FACTOR: f64 = 2.0;
 
-/// What jobs of an array have in common.
+/// Properties that jobs of an array share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Alike {
     kind: String,

@@ -60,7 +60,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Braces as they stand: single ones name wildcards.
+/// Escapes braces: single ones name wildcards.
 fn braces(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }

@@ -13,30 +13,29 @@
 //! }
 //! ```
 //!
-//! A task takes `exec[task][processor]` where that table is given (the workflow then carries it as
-//! its cost table, one column per processor), else `cost / speed`. Data take `latency +
-//! data / bandwidth` between different processors; a bandwidth of `null` means that they take no
-//! time beyond the latency. `bandwidth` and `latency` are matrices from row to column or one
-//! number for all pairs; the diagonal counts for nothing. Numbers have no units: cost is read as
-//! flop, speed as flop/s, data as bytes. `cost` may be missing where `exec` is given, `speed` is 1
-//! where it is missing. Ids are text or whole numbers. `meta` may hold anything; other members are
+//! A task takes `exec[task][processor]` where that table is given (the workflow then carries it as its cost
+//! table, one column per processor), else `cost / speed`. Data take `latency + data / bandwidth` between
+//! different processors; a bandwidth of `null` means that they take no time beyond the latency. `bandwidth` and
+//! `latency` are matrices from row to column or one number for all pairs; the diagonal is ignored. Numbers have
+//! no units: cost is read as flop, speed as flop/s, data as bytes. `cost` may be missing where `exec` is given,
+//! `speed` is 1 where it is missing. Ids are text or whole numbers. `meta` may hold anything; other members are
 //! refused.
 //!
-//! Further members of a processor: `price` (money per second of computation), `cluster` (processors
-//! of one cluster agree in speed, price, billing and column of `exec`; together they are a class of
-//! the platform; where the file tells processors apart, one without a cluster is a class of its own),
-//! `leasable` (it exists only while leased), `billing`. The file's `billing: {quantum, minimum,
-//! setup}`, in seconds, holds for processors that say nothing else.
+//! Further members of a processor: `price` (money per second of computation), `cluster` (processors of one
+//! cluster agree in speed, price, billing and column of `exec`; together they are a class of the platform;
+//! in a file with `exec`, prices or clusters, one without a cluster is a class of its own), `leasable` (it
+//! exists only while leased), `billing`. The file's `billing: {quantum, minimum, setup}`, in seconds, is the
+//! default for processors.
 //!
-//! A task that may use several processors has `alpha` (serial fraction, Amdahl), `downey:
-//! {parallelism, sigma}` or `speedup: [1, 0.6, ...]` (time on 1, 2 ... processors over time on one),
-//! and takes any number of them unless `width: [least, most]` says otherwise; `most` may be null.
+//! A task that may use several processors has `alpha` (serial fraction, Amdahl), `downey: {parallelism, sigma}`
+//! or `speedup: [1, 0.6, ...]` (time on 1, 2 ... processors over time on one), and takes any number of them
+//! unless it has `width: [least, most]`; `most` may be null.
 //!
-//! What concurrent tasks share besides cores (amounts as plain numbers, memory in bytes):
+//! Resources other than cores that concurrent tasks share (amounts as plain numbers, memory in bytes):
 //!
 //! - A processor's `host` joins it to others of that host: they are its cores, and agree in
-//!   everything; what the matrices say between them is passed over. `hosts` lists what each has: `{"id", "memory", "gpus": 2 |
-//!   {"a100": 1}, "resources": {"scratch": 200}, "windows": [[0, 60]], "storage"}`.
+//!   everything; entries of the matrices between them are ignored. `hosts` lists the capacities of each:
+//!   `{"id", "memory", "gpus": 2 | {"a100": 1}, "resources": {"scratch": 200}, "windows": [[0, 60]], "storage"}`.
 //! - `sites`: hosts that share something, `{"id", "hosts": ["h"], "resources", "storage"}`; `resources`
 //!   and `storage` of the file are the whole platform's.
 //! - A task demands `memory`, `memory_per_core`, `gpus` (`2`, or `{"l4": 1}`) and `resources`.

@@ -83,7 +83,7 @@ struct Hosts<'f> {
 }
 
 impl File {
-    /// Which processors are the cores of which host.
+    /// Groups the processors by the host whose cores they are.
     fn hosts(&self) -> Hosts<'_> {
         let mut known: HashMap<&str, usize> = HashMap::new();
         let mut hosts = Hosts { names: vec![], first: vec![], cores: vec![], of: vec![] };
@@ -444,8 +444,8 @@ impl File {
         builder.build().map_err(FormatError::new)
     }
 
-    /// The class of a processor: its cluster, else itself. A file that tells processors apart by
-    /// nothing but speed leaves the equal ones together.
+    /// The class of a processor: its cluster, else itself. None in a file without
+    /// `exec`, prices and clusters, where processors of equal speed form a class.
     fn class(&self, processor: &ProcessorEntry, host: &str) -> Option<String> {
         let apart = |p: &ProcessorEntry| p.cluster.is_some() || p.price.is_some();
         let named = self.exec.is_some() || self.processors.iter().any(apart);
@@ -514,8 +514,8 @@ impl File {
             && self.latency.uniform(&hosts.of).is_some_and(free)
     }
 
-    /// What the matrices say between processors of one host is passed over; between hosts, their first
-    /// processors speak for all.
+    /// Builds the matrix between hosts. Entries between processors of one host are ignored; between hosts,
+    /// those of their first processors count.
     fn matrix(&self, hosts: &Hosts<'_>) -> Matrix {
         let uniform = (self.bandwidth.uniform(&hosts.of), self.latency.uniform(&hosts.of));
         if let (Some(bandwidth), Some(latency)) = uniform {

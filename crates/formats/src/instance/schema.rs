@@ -1,4 +1,4 @@
-//! What an instance file looks like.
+//! Members of an instance file, for reading.
 
 use super::{FormatError, Result};
 use crate::control::IterationsEntry;
@@ -40,7 +40,7 @@ pub(super) struct File {
     pub(super) files: Vec<FileEntry>,
 }
 
-/// What the processors of one host have together.
+/// Capacities that the processors of one host share.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HostEntry {
@@ -163,7 +163,7 @@ pub(super) struct BillingEntry {
 }
 
 impl BillingEntry {
-    /// The same for the model, or what cannot be in it.
+    /// Converts to the model's billing; fails for values that the model excludes.
     pub(super) fn billing(self, path: &str) -> Result<Billing> {
         let BillingEntry { quantum, minimum, setup } = self;
         for (name, value) in [("quantum", quantum), ("minimum", minimum), ("setup", setup)] {

@@ -12,9 +12,9 @@
 //! }
 //! ```
 //!
-//! Processors, bandwidth, latency and billing are those of an instance, and so are `tasks`, `edges`
-//! and `exec` of each workflow. Workflows stand in order of arrival; a deadline counts from the
-//! arrival of its workflow. Names are told apart; one that is missing is its number, `w1`, `w2`.
+//! Processors, bandwidth, latency and billing are those of an instance, and so are `tasks`, `edges` and `exec`
+//! of each workflow. Workflows are in order of arrival; a deadline counts from the arrival of its workflow.
+//! Duplicate names are made distinct; one that is missing is its number, `w1`, `w2`.
 
 use super::schema::File;
 use crate::error::{FormatError, Result, json_error};
@@ -42,7 +42,7 @@ pub struct Submitted {
     pub workflow: Workflow,
     /// When it arrives.
     pub arrival: f64,
-    /// Whose it is, and what it may cost and take.
+    /// Its owner, priority and limits.
     pub terms: Terms,
 }
 
@@ -53,7 +53,7 @@ pub fn recognise(text: &str) -> bool {
         && super::has_members(text, ["workflows", "processors"])
 }
 
-/// What a workflow of a stream has beyond those of an instance.
+/// Members of a workflow of a stream in addition to those of an instance.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {

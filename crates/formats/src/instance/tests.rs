@@ -1,4 +1,4 @@
-//! What is read, refused and written.
+//! Reading, refusals and writing of instances.
 
 #![allow(clippy::unwrap_used)]
 

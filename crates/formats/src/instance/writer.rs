@@ -8,7 +8,7 @@ use slackline_model::{FileId, HostId, Platform, Problem, ProcId, SpeedUp, TaskId
 use std::collections::HashSet;
 use std::io::Write;
 
-/// Writes an instance; the format's module says what is lost.
+/// Writes an instance; the format's module lists the losses.
 pub fn write(workflow: &Workflow, platform: &Platform, out: &mut dyn Write) -> Result<()> {
     let tasks = workflow.clone().without_control();
     let problem = Problem::new(&tasks, platform).map_err(FormatError::new)?;
@@ -91,7 +91,7 @@ impl<'a, 'p> Pairs<'a, 'p> {
     }
 }
 
-/// How a task shrinks with width, and which widths it takes.
+/// Writes the speed-up model and the widths of a task.
 fn write_width(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> std::io::Result<()> {
     let (least, most) = workflow.width(task);
     let usual = match workflow.speedup(task) {
@@ -177,7 +177,7 @@ fn write_demand(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> std::
     Ok(())
 }
 
-/// What hosts have besides cores, what they share in sites and all together.
+/// Writes the capacities of hosts other than cores, and those shared by sites and by all hosts.
 fn write_capacities(platform: &Platform, out: &mut dyn Write) -> std::io::Result<()> {
     let own = |host: &Host| host.memory.is_some() || host.resources.is_some();
     if platform.hosts().iter().any(|host| host.cores > 0 && own(host)) {
@@ -252,7 +252,7 @@ fn hosts_in<'p>(platform: &'p Platform, zone: &'p Zone) -> impl Iterator<Item = 
     platform.hosts().iter().filter(inside).map(|host| &*host.name)
 }
 
-/// Named files that no edge can say: inputs, results, files of several readers, kept ones.
+/// Named files that edges cannot represent: inputs, results, files of several readers, kept ones.
 fn named_files(workflow: &Workflow) -> Vec<FileId> {
     workflow.files().filter(|&file| !workflow.file_name(file).is_empty()).collect()
 }
@@ -288,7 +288,7 @@ fn billing(billing: Billing) -> String {
     format!("{{\"quantum\": {quantum}, \"minimum\": {minimum}, \"setup\": {setup}}}")
 }
 
-/// Whether no task tells the machines of a class apart.
+/// Whether the machines of a class are interchangeable for all tasks.
 fn is_cluster(problem: &Problem<'_>, class: &Class) -> bool {
     let mut procs = problem.proc_ids().filter(|&p| class.hosts.contains(&problem.host_of(p)));
     let first = procs.next().map(|p| problem.class_of(p));

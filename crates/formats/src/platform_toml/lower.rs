@@ -21,16 +21,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use toml::Spanned;
 
-/// Bandwidth of links that say nothing: 1 Gbit/s.
+/// Default bandwidth of links: 1 Gbit/s.
 pub(super) const BANDWIDTH: f64 = 1.25e8;
-/// Latency of links that say nothing: 100 us.
+/// Default latency of links: 100 us.
 pub(super) const LATENCY: f64 = 1e-4;
 /// Bandwidth between a cluster and the router it hangs on: 10 Gbit/s.
 pub(super) const UPLINK: f64 = 1.25e9;
 /// The zone around all others in the short form.
 pub(super) const WORLD: &str = "world";
 
-/// The name of the router of a site or of the world.
+/// The name of the router of a site or of the whole platform.
 pub(super) fn router_of(zone: &str) -> String {
     format!("{zone}/router")
 }
@@ -70,7 +70,7 @@ struct Lowering<'a> {
     joined: HashSet<String>,
 }
 
-/// What a cluster and a host say about machines.
+/// Members of machines that clusters and hosts share.
 struct Machine<'a> {
     speed: Option<f64>,
     cores: Option<u32>,

@@ -13,11 +13,10 @@
 //! bandwidth = "10Gbps"
 //! ```
 //!
-//! The short form knows sites, clusters, hosts and links between them. A cluster is a switch with
-//! a private link per machine; clusters and hosts hang on the router of their site (or of the
-//! platform), sites on a core router, unless a link names them in `between`. The long form names
-//! every zone, router and route and can say all a [`Platform`] can hold. `docs/platforms.md`
-//! shows both.
+//! The short form has sites, clusters, hosts and links between them. A cluster is a switch with a private link
+//! per machine; clusters and hosts are connected to the router of their site (or of the platform), sites to a
+//! core router, unless a link names them in `between`. The long form names every zone, router and route and can
+//! represent all that a [`Platform`] can hold. `docs/platforms.md` shows both.
 
 mod lower;
 mod raise;
@@ -30,7 +29,7 @@ use slackline_io::{FileAccess, Siblings};
 use slackline_model::platform::Platform;
 use std::path::Path;
 
-/// Reads a platform file; a platform without a name is called after the file.
+/// Reads a platform file; a platform without a name gets that of the file.
 pub fn read(files: &FileAccess, path: &Path) -> Result<Platform> {
     let text = files.read_text(path)?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -57,7 +56,7 @@ fn parse_named(
     lower::platform(text, file, default_name, siblings)
 }
 
-/// The platform as TOML: the short form where it can say the same, the long form otherwise.
+/// The platform as TOML: the short form where it can represent the same, the long form otherwise.
 pub fn to_string(platform: &Platform) -> Result<String> {
     if let Some(link) = raise::lopsided(platform) {
         let message = format!("link '{}' changes in one direction only", link.name);
@@ -80,7 +79,7 @@ pub fn write(files: &FileAccess, platform: &Platform, path: &Path) -> Result<()>
     files.write(path, |out| out.write_all(text.as_bytes()))
 }
 
-/// Whether a text looks like a platform and not like another TOML file.
+/// Whether a text is a platform rather than another TOML file.
 pub fn recognise(text: &str) -> bool {
     let tables = ["[cluster.", "[host.", "[site.", "[matrix]", "[zone."];
     text.lines().any(|line| tables.iter().any(|table| line.trim_start().starts_with(table)))

@@ -94,7 +94,7 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
         let link = link_of(name);
         platform.link_named(&link).or_else(|| platform.link_named(&format!("{link}_UP")))
     };
-    // The latency of an uplink can only be said for the whole network.
+    // The latency of an uplink can only be given for the whole network.
     let mut clusters = platform.zones().iter().filter(|zone| zone.cluster.is_some());
     if let Some(link) = clusters.find_map(|zone| hanging(&zone.name)) {
         raising.latency = platform.link(link).latency;
@@ -170,7 +170,7 @@ struct Raising<'a> {
     in_cluster: Vec<bool>,
     profiles: HashMap<*const Profile, String>,
     billing: Billing,
-    /// Latency of what says nothing.
+    /// Default latency.
     latency: f64,
 }
 
@@ -182,7 +182,7 @@ impl<'a> Raising<'a> {
                 in_cluster[link as usize] = true;
             }
         }
-        // What every class has is said once.
+        // Billing that every class has is written once.
         let first = platform.classes().first().map_or(Billing::EXACT, |class| class.billing);
         let common = platform.classes().iter().all(|class| class.billing == first);
         let billing = if common { first } else { Billing::EXACT };
@@ -366,7 +366,7 @@ impl<'a> Raising<'a> {
         self.profile(&Some(profile))
     }
 
-    /// What single machines and links of clusters follow, which no table of a cluster can say.
+    /// Collects the profiles of single machines and links of clusters, which no table of a cluster can contain.
     fn followers(&mut self) {
         let platform = self.platform;
         let is_said = |of: fn(&Host) -> &Option<Arc<Profile>>| -> Vec<bool> {
@@ -412,7 +412,7 @@ impl<'a> Raising<'a> {
         }
     }
 
-    /// Bandwidth and latency of a link of a cluster that has others than its cluster says.
+    /// Bandwidth and latency of a link of a cluster, where they differ from those of its cluster.
     fn unlike_others(&self, index: usize, link: &Link) -> (Option<String>, Option<String>) {
         let mut clusters = self.platform.zones().iter().filter_map(|zone| zone.cluster.as_ref());
         let Some(cluster) = clusters.find(|cluster| cluster.1.contains(&(index as u32))) else {
@@ -551,7 +551,7 @@ fn windows(own: Option<&HostResources>) -> Vec<(Seconds, Seconds)> {
     windows.iter().map(|&(from, to)| (Seconds(from), Seconds(to))).collect()
 }
 
-/// A link whose directions change in ways that no file can say.
+/// A link whose directions change in ways that no file can represent.
 pub(super) fn lopsided(platform: &Platform) -> Option<&Link> {
     let same = |a: &Option<Arc<Profile>>, b: &Option<Arc<Profile>>| match (a, b) {
         (Some(a), Some(b)) => a == b,

@@ -1,4 +1,4 @@
-//! What a platform TOML file looks like, for reading and for writing.
+//! Members of a platform TOML file, for reading and for writing.
 
 use crate::disk_model::ModelTable;
 use crate::resources::{Entries, Given, GpuCapacity};
@@ -52,15 +52,15 @@ pub(super) struct File {
     pub(super) follow: Vec<Spanned<FollowTable>>,
 }
 
-/// How all links serve.
+/// Sharing of all links.
 #[derive(Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum LinksWord {
-    /// As their `sharing` says.
+    /// According to their `sharing`.
     Shared,
     /// One transfer at a time.
     Fifo,
-    /// As their `sharing` says, with latencies and bandwidths of whole transfers.
+    /// According to their `sharing`, with latencies and bandwidths of whole transfers.
     Measured,
 }
 
@@ -216,7 +216,7 @@ pub(super) enum SharingWord {
     SplitDuplex,
 }
 
-/// What hosts and clusters have in common.
+/// Members shared by hosts and clusters.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(super) struct HostTable {
@@ -425,7 +425,7 @@ pub(super) struct DiskTable {
     pub(super) properties: Ordered<String>,
 }
 
-/// A resource of the whole platform: an amount, or an amount that Slurm knows as a licence.
+/// A resource of the whole platform: an amount, or an amount that is a licence in Slurm.
 #[derive(Clone, Copy)]
 pub(super) struct SharedEntry {
     pub(super) amount: Given,

@@ -1,4 +1,4 @@
-//! The attributes of one element: by name, with units, and none that nobody knows.
+//! The attributes of one element: by name, with units; unknown ones are refused.
 
 use crate::error::{FormatError, Result};
 use quick_xml::events::BytesStart;
@@ -38,7 +38,7 @@ impl<'a> Attributes<'a> {
         Ok(Attributes { element, list, text, offset })
     }
 
-    /// Where the element begins.
+    /// Offset of the element's beginning.
     pub(super) fn offset(&self) -> usize {
         self.offset
     }
@@ -129,7 +129,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// A number with a unit, or bare in base units. SimGrid knows `K` beside `k` for a thousand.
+/// A number with a unit, or bare in base units. SimGrid accepts `K` as well as `k` for a thousand.
 pub(super) fn parse_quantity(
     quantity: Quantity,
     text: &str,

@@ -1,8 +1,8 @@
 //! SimGrid platform XML: reader of the DTD 4.1 and of the older version 3 (`AS`, `power`,
 //! `trace`, `ASroute`, ...), writer of 4.1.
 //!
-//! What SimGrid cannot say (prices, memory, billing, classes, the origin) is kept in properties
-//! whose names begin with `slackline:`.
+//! Properties without equivalent in SimGrid (prices, memory, billing, classes, the origin) have names that
+//! begin with `slackline:`.
 
 mod attributes;
 mod elements;

@@ -20,7 +20,7 @@ pub fn read(files: &FileAccess, path: &Path) -> Result<Platform> {
     parse_in(&text, name.as_deref(), Some(files.siblings(path))).map_err(|e| e.in_file(path))
 }
 
-/// Reads a platform from text; it cannot name trace files, and is called after its root zone.
+/// Reads a platform from text; it cannot name trace files, and gets the name of its root zone.
 pub fn parse(text: &str) -> Result<Platform> {
     parse_in(text, None, None)
 }

@@ -1,4 +1,4 @@
-//! What refers to other elements: resolved when the whole document has been read.
+//! References to other elements, which are resolved when the whole document has been read.
 
 use super::elements::{Connection, ConnectionKind, Elements, OpenStorage};
 use super::own;

@@ -3,7 +3,7 @@
 use crate::error::{FormatError, Result};
 use slackline_model::platform::{Profile, ProfileError, ProfileEvent};
 
-/// How the events of a trace come back.
+/// Repetition of the events of a trace.
 #[derive(Clone, Copy, PartialEq)]
 enum Repeat {
     Never,

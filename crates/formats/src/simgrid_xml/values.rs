@@ -115,7 +115,7 @@ pub(super) fn topology(a: &Attributes<'_>) -> Result<Topology> {
     })
 }
 
-/// The attributes that say what a storage holds; kept as properties.
+/// The attributes with the contents of a storage; kept as properties.
 pub(super) fn contents(a: &Attributes<'_>) -> Properties {
     let keys = ["content", "content_type"];
     keys.iter().filter_map(|key| Some((key.to_string(), a.get(&[key])?.to_string()))).collect()

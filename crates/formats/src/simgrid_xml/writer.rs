@@ -1,5 +1,5 @@
-//! Writes a platform as SimGrid XML 4.1, in the order its DTD asks for: clusters as one line
-//! again, inner zones first, links before what uses them, profiles as inline traces at the end.
+//! Writes a platform as SimGrid XML 4.1, in the order that its DTD demands: clusters as one line again, inner
+//! zones first, links before their uses, profiles as inline traces at the end.
 
 use super::{own, pools};
 use crate::disk_model;
@@ -68,12 +68,12 @@ struct Writer<'a> {
     children: Vec<Vec<ZoneId>>,
     hosts: Vec<Vec<HostId>>,
     routers: Vec<Vec<RouterId>>,
-    /// By zone, the links that are first used in it: SimGrid wants them declared before use.
+    /// By zone, the links that are first used in it: SimGrid requires declaration before use.
     links: Vec<Vec<LinkId>>,
     disks: HashMap<HostId, Vec<&'a Disk>>,
     /// Per host, the properties that mount disks of other hosts.
     remote_disks: HashMap<HostId, Properties>,
-    /// Links that a cluster line or a backbone element stands for.
+    /// Links represented by a cluster line or a backbone element.
     in_cluster: Vec<bool>,
 }
 
@@ -654,7 +654,7 @@ fn topology(topology: &Topology) -> (Option<String>, Option<String>) {
     }
 }
 
-/// What SimGrid has no attribute for, of a zone.
+/// Properties of a zone without attribute in SimGrid.
 fn zone_properties(zone: &Zone) -> Properties {
     let mut list = Vec::new();
     if zone.shared_storage {
@@ -673,7 +673,7 @@ fn zone_properties(zone: &Zone) -> Properties {
     list
 }
 
-/// The same of a host.
+/// Properties of a host without attribute in SimGrid.
 fn own_properties(class: &Class, host: &Host, platform: &Platform) -> Properties {
     let mut list = Vec::new();
     let mut add = |key: &str, value: String| list.push((key.to_string(), value));
@@ -698,7 +698,7 @@ fn own_properties(class: &Class, host: &Host, platform: &Platform) -> Properties
             add(own::STORAGE, Quantity::Size.write(bytes));
         }
     }
-    // Classes are named after their zone or first host unless told otherwise.
+    // By default, classes are named after their zone or first host.
     let zone = platform.zone(class.zone);
     let first = class.hosts.first().map(|&first| &*platform.host(first).name);
     if *class.name != *zone.name && Some(&*class.name) != first {

@@ -56,8 +56,8 @@ pub(super) struct Attached<const N: usize> {
     pub(super) offset: usize,
 }
 
-/// The course that attached series give for one of their values; none where the nominal value,
-/// which they are told as, holds throughout.
+/// The course that attached series give for one of their values; none where the nominal value holds
+/// throughout.
 pub(super) fn course<const N: usize>(
     attached: &[Attached<N>],
     value: impl Fn(&[f64; N]) -> f64,

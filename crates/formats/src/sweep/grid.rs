@@ -9,11 +9,10 @@
 //! 90:REMOVE_CLUSTER <a>
 //! ```
 //!
-//! The platform holds all hosts that ever exist: those that are not there are off. Its origin
-//! keeps files and computes nothing; a link serves one transfer at a time. Behaviours are files
-//! beside the grid's. `REMOVE_CLUSTER` shuts its hosts down; each comes back by an `ADD_HOST` of
-//! its own after the cluster has. An event on a cluster or host that has gone is told as a warning
-//! and remembered for its return.
+//! The platform holds all hosts that ever exist: those that are not there are off. Its origin keeps files and
+//! computes nothing; a link serves one transfer at a time. Behaviours are files beside the grid's.
+//! `REMOVE_CLUSTER` shuts its hosts down; each comes back by an `ADD_HOST` of its own after the cluster has. An
+//! event on a cluster or host that has gone is reported as a warning and remembered for its return.
 
 use super::behaviour::{Attached, Series, course};
 use super::{Line, amount, begins_with, lines};
@@ -36,16 +35,16 @@ const HEAD: &str = "GridDescription";
 pub struct Grid {
     /// The platform.
     pub platform: Platform,
-    /// What a person should know, one sentence each.
+    /// Warnings of the reader, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// Whether a text looks like a grid.
+/// Whether a text is a grid.
 pub fn recognise(text: &str) -> bool {
     begins_with(text, HEAD)
 }
 
-/// Reads a grid and the behaviours beside it; the platform is called after the file.
+/// Reads a grid and the behaviours beside it; the platform gets the name of the file.
 pub fn read(files: &FileAccess, path: &Path) -> Result<Grid> {
     let text = files.read_text(path)?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());

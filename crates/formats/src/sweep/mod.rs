@@ -15,10 +15,10 @@ use std::str::FromStr;
 /// Seconds between two entries of a behaviour.
 const STEP: f64 = 5.0;
 
-/// What no sensible file needs more of: lines of a course that have to be written out.
+/// Most lines of a course that are written out; far more than sensible files need.
 const MOST_STEPS: f64 = 1e7;
 
-/// The lines that say something, with their numbers from 1.
+/// The lines other than comments and blank ones, with their numbers from 1.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let trimmed = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     trimmed.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))

@@ -1,6 +1,6 @@
 //! Telling traces from other files, and those that can be read from those that cannot.
 
-/// What the first line of a trace that can be read says.
+/// Schema in the first line of a trace that can be read.
 const SCHEMA: &str = "\"slackline/trace/1\"";
 
 /// Whether a text is a trace that can be read.

@@ -1,6 +1,6 @@
-//! Traces of runs: our JSON Lines, read and written; Chrome's trace events (Perfetto and
-//! chrome://tracing open them) and Pajé (ViTE, pj_dump), which hold less and are only written. All are
-//! written record by record, so that nobody has to keep a trace for them.
+//! Traces of runs: our JSON Lines, read and written; Chrome's trace events (Perfetto and chrome://tracing open
+//! them) and Pajé (ViTE, pj_dump), which hold less and are only written. All are written record by record, so
+//! that no trace has to be kept in memory for them.
 
 mod chrome;
 mod json_lines;
@@ -32,7 +32,7 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// The form that a file name asks for; JSON Lines where it has no extension.
+    /// The form that corresponds to a file's extension; JSON Lines if it has none.
     pub fn of_path(path: &Path) -> Result<TraceFormat> {
         let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
         match extension.as_deref() {
@@ -51,7 +51,7 @@ pub struct TraceWriter<'a, W> {
     run: Subject<'a>,
     form: Box<dyn Form>,
     out: W,
-    /// Why nothing is written any more.
+    /// Error that ended writing.
     failed: Option<std::io::Error>,
 }
 
@@ -112,7 +112,7 @@ pub fn write(
     writer.finish().1
 }
 
-/// The same of a real run, with what is known of its attempts.
+/// Writes the trace of a real run, with information on its attempts.
 pub fn write_with_attempts<'a>(
     trace: &Trace,
     format: TraceFormat,
@@ -125,19 +125,19 @@ pub fn write_with_attempts<'a>(
     writer.finish().1
 }
 
-/// What is known of a real attempt at a task.
+/// Information on a real attempt at a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attempt {
     /// Exit code of its process, where it ended by itself.
     pub exit_code: Option<i32>,
-    /// Where its standard error is kept, in the folder of the run.
+    /// Path of its standard error, in the folder of the run.
     pub stderr: Option<String>,
 }
 
 /// Attempts by task and number from 1, and whether they ended with a result.
 pub type AttemptsOf<'a> = dyn Fn(TaskId, u32, bool) -> Attempt + 'a;
 
-/// What a trace tells of.
+/// Workflow, platform and attempts that a trace refers to.
 struct Subject<'a> {
     workflow: &'a Workflow,
     platform: &'a Platform,
@@ -147,7 +147,7 @@ struct Subject<'a> {
     attempts: Option<&'a AttemptsOf<'a>>,
 }
 
-/// One form of traces. What cannot be said before its turn is kept until then, in few bytes.
+/// One form of traces. Records that have to be written later are kept until then, in few bytes.
 trait Form {
     fn begin(&mut self, run: &Subject<'_>, out: &mut dyn Write) -> std::io::Result<()>;
 
@@ -167,7 +167,7 @@ struct Begun {
     work: Doing,
 }
 
-/// What it is.
+/// Execution or transfer.
 enum Doing {
     Task { task: TaskId, procs: Procs },
     Transfer { file: FileId, from: HostId, to: HostId },

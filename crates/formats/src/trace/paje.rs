@@ -28,8 +28,8 @@ const DEFINITIONS: &str = "\
 3 DATA GRID HOST HOST \"transfer\"
 ";
 
-/// Lines stand in the order of their dates and the beginning of a task says whether it was lost, so
-/// that spans are kept until the end.
+/// Lines are in the order of their dates and the beginning of a task contains whether it was lost, so that
+/// spans are kept until the end.
 #[derive(Default)]
 pub(super) struct Paje {
     under_way: UnderWay<Begun>,
@@ -152,7 +152,7 @@ impl Form for Paje {
     }
 }
 
-/// In quotation marks, without any inside: Pajé knows no escapes.
+/// In quotation marks, without any inside: Pajé has no escapes.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", printable(text).replace('"', "'"))
 }

@@ -129,7 +129,7 @@ fn paje_pops_what_it_pushed() {
     assert!(at_four[0].starts_with("8 ") && at_four[1].starts_with("7 "), "{at_four:?}");
 }
 
-/// What was written so far, for who looks while a writer has it.
+/// Shared buffer with the text written so far, readable while a writer has it.
 #[derive(Clone, Default)]
 struct Seen(std::rc::Rc<std::cell::RefCell<Vec<u8>>>);
 

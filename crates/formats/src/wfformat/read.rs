@@ -84,12 +84,12 @@ fn later_minor(version: &str) -> bool {
     version.strip_prefix("1.").and_then(|minor| minor.parse::<u32>().ok()).is_some_and(|m| m > 6)
 }
 
-/// What has been read so far.
+/// State of the reader.
 struct Reader {
     builder: WorkflowBuilder,
     recorded: Recorded,
     flow: Flow,
-    /// What every task took.
+    /// Seconds of every task.
     seconds: Vec<f64>,
     warnings: Vec<String>,
     negative_times: usize,
@@ -398,8 +398,8 @@ impl Reader {
     }
 }
 
-/// Execution entries by task id. They mostly stand in the order of the tasks, so the next one is
-/// tried before the table.
+/// Execution entries by task id. They are mostly in the order of the tasks, so the next one is tried before the
+/// table.
 struct Executed<'a> {
     tasks: Vec<Option<ExecutedTask<'a>>>,
     by_id: HashMap<String, usize>,

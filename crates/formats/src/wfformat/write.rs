@@ -77,7 +77,7 @@ fn text(value: &Option<String>) -> Option<&str> {
     value.as_deref().filter(|t| !t.is_empty())
 }
 
-/// What is written, with ids that the schema allows.
+/// The workflow and its record, with ids that the schema allows.
 struct Source<'a> {
     workflow: &'a Workflow,
     recorded: &'a Recorded,
@@ -97,7 +97,7 @@ impl Source<'_> {
         seconds(self.workflow.work(task), speed.unwrap_or_else(|| self.workflow.reference_speed()))
     }
 
-    /// Whether there is anything to say about an execution.
+    /// Whether there are data of an execution.
     fn has_execution(&self) -> bool {
         let w = self.workflow;
         self.recorded.run.is_some()

@@ -153,7 +153,7 @@ pub(super) fn listed<T>(table: BTreeMap<Spanned<String>, T>) -> Listed<T> {
     list
 }
 
-/// What is needed of the file.
+/// Parts of the file needed for choices and loops.
 pub(super) struct Blocks<'e> {
     pub(super) entries: &'e [(Spanned<String>, Entry)],
     pub(super) choices: Listed<ChoiceEntry>,

@@ -4,7 +4,7 @@
 //! name = "thumbnails"
 //! reference-speed = "2Gf"            # the machine on which times were taken; default 1Gf
 //!
-//! [defaults]                         # for every task and file that says nothing else
+//! [defaults]                         # for every task and file without values of its own
 //! memory = "500MB"
 //! memory-per-core = "1GB"
 //!
@@ -26,7 +26,7 @@
 //! alpha = 0.1                        # serial fraction (Amdahl)
 //! gpus = { a100 = 1 }                # or gpus = 2: of any one kind
 //! resources = { matlab = 1, io = 2 } # shared with all that run at the same time
-//! results = []                       # outputs that are kept although somebody reads them
+//! results = []                       # outputs that are kept although some task reads them
 //! spread = true                      # over the hosts of one cluster (message passing); else on one host
 //!
 //! [task.report]
@@ -34,10 +34,10 @@
 //! work = "1Gf"
 //! ```
 //!
-//! Where no speed explains the times, every task says `seconds = { fast = 10, slow = 45 }`: its
-//! time per host or class of hosts. Other speed-up models are `speedup = [1, 0.6, 0.45]` (time on 1, 2, 3 ... cores over time on
-//! one) and `downey = { parallelism = 8, sigma = 0.5 }`. A fixed number of cores without a model
-//! means that the time was taken at that width.
+//! Where no speed explains the times, every task has `seconds = { fast = 10, slow = 45 }`: its time per host or
+//! class of hosts. Other speed-up models are `speedup = [1, 0.6, 0.45]` (time on 1, 2, 3 ... cores over time on
+//! one) and `downey = { parallelism = 8, sigma = 0.5 }`. A fixed number of cores without a model means that the
+//! time was taken at that width.
 //!
 //! Lost in writing: the difference between `Serial` and an Amdahl fraction of 1 for tasks of
 //! variable width, the grouping of workflows that were joined, and the order in which files that

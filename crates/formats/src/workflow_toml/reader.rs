@@ -240,7 +240,7 @@ impl<'de> Deserialize<'de> for Seconds {
     }
 }
 
-/// How many processors: `4`, `"1-8"`, `"2+"`.
+/// Range of processors: `4`, `"1-8"`, `"2+"`.
 #[derive(Clone, Copy, PartialEq)]
 struct Cores(u32, u32);
 
@@ -278,13 +278,13 @@ impl<'de> Deserialize<'de> for Cores {
     }
 }
 
-/// What is needed to turn the parsed file into a workflow.
+/// State of the conversion of the parsed file to a workflow.
 pub(super) struct Reading<'t> {
     text: &'t str,
     warnings: Vec<String>,
 }
 
-/// Where an error is, by something that has a place.
+/// Byte range of an error's place.
 pub(super) type Span = std::ops::Range<usize>;
 
 impl Reading<'_> {
@@ -385,7 +385,7 @@ impl Reading<'_> {
         Ok(Some(CostTable { columns: first.keys().cloned().collect(), seconds }))
     }
 
-    /// Work in flop, if the task or the defaults say it in any way.
+    /// Work in flop, if the task or the defaults give it in any form.
     fn work(
         &self,
         name: &Spanned<String>,
@@ -464,7 +464,7 @@ impl Reading<'_> {
         Ok(task)
     }
 
-    /// What a task demands besides cores and fixed memory.
+    /// Demands of a task other than cores and fixed memory.
     fn demand(&self, name: &Spanned<String>, entry: &Entry, defaults: &Defaults) -> Result<Demand> {
         let per_core = entry.memory_per_core.or(defaults.memory_per_core);
         let named = match entry.resources.as_ref().or(defaults.resources.as_ref()) {
@@ -482,7 +482,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Files that are kept although somebody reads them.
+    /// Files that are kept although some task reads them.
     fn keep(
         &self,
         builder: &mut WorkflowBuilder,
@@ -573,7 +573,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Warns of listed files that nobody uses: probably a slip of the pen.
+    /// Warns of listed files that no task uses: probably typing errors.
     fn check_files(&mut self, workflow: &Workflow, listed: &[(Spanned<String>, Size)]) {
         let unused = |file: &FileId| {
             workflow.producer(*file).is_none() && workflow.consumers(*file).len() == 0

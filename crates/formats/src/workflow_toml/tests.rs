@@ -45,7 +45,7 @@ fn a_table_of_times_has_a_column_per_host() {
     let w = parse(text);
     assert_eq!(w.cost_table().unwrap().columns, ["fast", "slow"]);
     assert_eq!(w.cost_table().unwrap().row(TaskId(1)), [0.5, 1.0]);
-    // The mean of 10 and 45 seconds, where nothing else is said.
+    // By default the mean of 10 and 45 seconds.
     assert_eq!([w.work(TaskId(0)), w.work(TaskId(1))], [27.5e9, 1e9]);
 }
 

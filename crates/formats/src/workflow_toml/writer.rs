@@ -7,7 +7,7 @@ use slackline_model::workflow::{CostTable, REFERENCE_SPEED};
 use slackline_model::{FileId, SpeedUp, TaskId, Workflow};
 use std::io::{Result, Write};
 
-/// Writes a workflow; the format's module says what is lost.
+/// Writes a workflow; the format's module lists the losses.
 pub fn write(workflow: &Workflow, out: &mut dyn Write) -> Result<()> {
     if !workflow.name().is_empty() {
         writeln!(out, "name = {}", quoted(workflow.name()))?;

@@ -1,6 +1,6 @@
 //! The bundled example workflows: written by the functions here, loaded through the front door.
 //!
-//! `UPDATE_EXAMPLES=1 cargo test -p slackline-formats --test it bundled_examples` writes them anew.
+//! `UPDATE_EXAMPLES=1 cargo test -p slackline-formats --test it bundled_examples` rewrites them.
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 

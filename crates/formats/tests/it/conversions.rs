@@ -1,4 +1,4 @@
-//! What goes through another format and back is still the same workflow.
+//! Round trips: a workflow converted to another format and back is still the same.
 #![allow(clippy::unwrap_used)] // tests
 
 use crate::common;
@@ -79,7 +79,7 @@ fn the_front_door_knows_formats_by_content_and_name() {
         let document = read_workflow(&FileAccess::default(), &path, None).unwrap();
         for &to in Format::ALL.iter().filter(|f| f.can_write()) {
             let out = folder.path().join(format!("out.{}", to.extensions()[0]));
-            // A WorkDescription has no way to say that a task only waits for another.
+            // A WorkDescription cannot represent that a task only waits for another.
             let w = &document.workflow;
             if to == Format::Work && w.edges().any(|e| w.edge_files(e).len() == 0) {
                 assert!(write_workflow(&FileAccess::default(), &out, &document, Some(to)).is_err());

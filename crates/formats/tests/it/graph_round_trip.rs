@@ -35,7 +35,7 @@ fn workflows() -> impl Strategy<Value = Workflow> {
     workflows_up_to(5)
 }
 
-/// The same with tasks that can all run on less than `width` processors.
+/// Workflows with tasks that can all run on less than `width` processors.
 fn workflows_up_to(width: u32) -> impl Strategy<Value = Workflow> {
     let pairs = proptest::collection::vec((any::<u32>(), any::<u32>(), 0..4u8), 0..60);
     (task_draws(width), pairs, any::<bool>())

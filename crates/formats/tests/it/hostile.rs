@@ -16,7 +16,7 @@ fn samples(format: Format) -> Vec<String> {
     if format.can_write() {
         for document in documents() {
             let mut out = Vec::new();
-            // Some formats cannot hold some workflows; that is theirs to say.
+            // Some formats cannot hold some workflows; an error is fine.
             if format.write(&document, &mut out).is_ok() {
                 samples.push(String::from_utf8(out).unwrap());
             }
@@ -98,7 +98,7 @@ fn bombs_do_not_go_off() {
         yaml.push_str(&format!("a{i}: &a{i} [*a{0}, *a{0}, *a{0}]\n", i - 1));
     }
     feed(&yaml);
-    // Everybody writes and everybody reads the same names: the product is refused or small.
+    // All tasks write and read the same names: the product is refused or small.
     let mut dax = String::from("<adag>");
     for i in 0..300 {
         dax.push_str(&format!("<job id='j{i}' runtime='1'>"));
@@ -222,7 +222,7 @@ proptest! {
         let (format, text) = &samples[which % samples.len()];
         let text = damaged(text, &damages);
         if let Ok(document) = format.read(&text) {
-            // What is accepted is sound enough to be written by everybody.
+            // Accepted documents are sound: every format that can write them reads them again.
             for &to in Format::ALL.iter().filter(|f| f.can_write()) {
                 let mut out = Vec::new();
                 if to.write(&document, &mut out).is_ok() {

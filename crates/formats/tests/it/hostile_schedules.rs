@@ -1,5 +1,5 @@
-//! Bad schedules: whatever comes, the answer is a schedule whose numbers can be validated, or an
-//! error that says something.
+//! Bad schedules: for any input, the answer is a schedule whose numbers can be validated, or an error with a
+//! description.
 #![allow(clippy::unwrap_used)] // tests
 
 use proptest::prelude::*;

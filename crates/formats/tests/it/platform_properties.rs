@@ -170,7 +170,7 @@ fn platforms() -> impl Strategy<Value = Platform> {
     )
 }
 
-/// All that a platform says about hosts and routes, by name.
+/// Facts of a platform about hosts and routes, by name.
 fn described(platform: &Platform) -> Vec<String> {
     let mut cache = RouteCache::new();
     let mut lines = vec![platform.name().to_string()];

@@ -7,7 +7,7 @@ use crate::common;
 use serde_json::Value;
 use slackline_formats::{Document, Format};
 
-/// What a property must be.
+/// Rule for a property.
 #[derive(Clone)]
 enum Rule {
     Text,
@@ -15,7 +15,7 @@ enum Rule {
     NumberFrom(f64),
     IntegerFrom(f64),
     OneOf(&'static [&'static str]),
-    /// A text of these characters besides letters and digits.
+    /// A text of letters, digits and these characters.
     Id(&'static str),
     /// At least so many of these.
     List(usize, Box<Rule>),
@@ -333,7 +333,7 @@ fn every_version_says_the_same() {
         assert_eq!(common::facts(&new), common::facts(&old), "{version}");
         let (mut new, mut old) = (new.recorded.unwrap(), old.recorded.clone().unwrap());
         for recorded in [&mut new, &mut old] {
-            // 1.5 knows no roles; the texts differ on purpose.
+            // 1.5 has no roles; the texts differ on purpose.
             recorded.tasks.iter_mut().for_each(|t| t.role = None);
             (recorded.description, recorded.created_at) = (None, None);
         }

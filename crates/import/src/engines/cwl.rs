@@ -249,7 +249,7 @@ fn parse_log(text: &str) -> Log {
         let dated = line.strip_prefix('[').and_then(|l| l.split_once("] "));
         let Some((date, rest)) = dated.and_then(|(date, rest)| Some((dates::iso(date)?, rest)))
         else {
-            // The command goes on over several lines.
+            // The command continues over several lines.
             if let Some(job) = current {
                 jobs[job]
                     .1

@@ -1,5 +1,5 @@
-//! Dask: the graph by key, the task stream or the performance report, what the scheduler knew of its
-//! workers. The size of a task's result is its file; transfers with a source tell bandwidths.
+//! Dask: the graph by key, the task stream or the performance report, and the scheduler's information on its
+//! workers. The size of a task's result is its file; bandwidths are derived from transfers with a source.
 
 use super::json;
 use crate::engines::Engine;

@@ -22,7 +22,7 @@ struct Line {
     command: Option<String>,
 }
 
-/// Where the columns are that a trace has.
+/// Positions of the columns that a trace has.
 struct Columns {
     name: Option<usize>,
     process: Option<usize>,
@@ -309,7 +309,7 @@ fn moment(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().map(|ms| ms / 1000.0).or_else(|| dates::iso(text))
 }
 
-/// Edges between processes, through the operators that stand between them, in DOT.
+/// Edges between processes, through the operators between them, in DOT.
 fn process_edges(text: &str, path: &Path) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let mut labels: HashMap<&str, &str> = HashMap::new();
     let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -399,14 +399,15 @@ fn join(run: &mut RecordedRun, edges: &BTreeMap<String, BTreeSet<String>>) {
         let end_of = |p: usize| ended(p).unwrap_or(f64::NEG_INFINITY);
         by_end.sort_by(|&a, &b| end_of(a).total_cmp(&end_of(b)).then(a.cmp(&b)));
         for child in targets.iter().filter_map(|to| members.get(to.as_str())).flatten().copied() {
-            // Dates are told to the millisecond.
+            // Dates have a precision of a millisecond.
             let begin = begun(child).map_or(f64::INFINITY, |at| at + 1e-3);
             let alike = tags[child].as_deref().and_then(|tag| by_tag.get(tag));
             let before: &[usize] = match alike {
                 Some(alike) => alike,
                 None => &by_end[..by_end.partition_point(|&p| end_of(p) <= begin)],
             };
-            // All to all of many tasks is an edge for each pair: the last that had ended stands for them.
+            // All to all of many tasks is an edge for each pair: only edges from the last that had ended are
+            // kept.
             let before = if before.len() > MOST_PARENTS {
                 shortened += 1;
                 &before[before.len() - MOST_PARENTS..]

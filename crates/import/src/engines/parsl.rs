@@ -65,7 +65,7 @@ fn from_database(connection: &Connection, path: &Path) -> rusqlite::Result<Resul
         run.repaired("run without an end: it was still going on or was killed");
     }
 
-    // A host has as many slots as its managers have workers; older databases do not say how many.
+    // A host has as many slots as its managers have workers; older databases do not contain their number.
     let has_workers = {
         let mut columns = connection.prepare("SELECT name FROM pragma_table_info('node')")?;
         let names = columns.query_map([], |row| row.get::<_, String>(0))?;

@@ -227,7 +227,7 @@ fn production(
 }
 
 fn input(run: &mut RecordedRun, by_id: &HashMap<&str, &Value>, id: &str) -> usize {
-    // Two contents may have one name: the id tells them apart.
+    // Two contents may have one name: the id distinguishes them.
     let name = match label(by_id, id) {
         same if same == id => id.to_string(),
         name => format!("{name} {id}"),

@@ -1,5 +1,5 @@
-//! Slurm: `sacct --parsable2` with whatever columns, and `sacct --json`. Dependencies stand in no
-//! column: they are taken from the line with which a job was submitted.
+//! Slurm: `sacct --parsable2` with whatever columns, and `sacct --json`. No column has dependencies: they are
+//! taken from the line with which a job was submitted.
 
 use super::{json, unique};
 use crate::dates;
@@ -37,7 +37,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
         of_id.push(job);
     };
     let texts = found.all(Artefact::SacctText);
-    // The listing with most columns tells most; the others are the same jobs.
+    // The listing with most columns has most information; the others are the same jobs.
     let mut best: Option<(usize, &std::path::PathBuf)> = None;
     for path in texts {
         let text = files.read_text(path)?;

@@ -18,7 +18,7 @@ fn import(folder: &Path) -> RecordedRun {
     run
 }
 
-/// What holds for every import: it can be handed over, and a clean trace has every attempt once.
+/// Checks properties of every import: it can be handed over, and a clean trace has every attempt once.
 fn check(run: &RecordedRun) {
     let document = run.document().unwrap();
     let platform = run.platform().unwrap();
@@ -44,7 +44,7 @@ fn fails(folder: &Path) -> String {
         .to_string()
 }
 
-/// Two outputs of one job are two records; a repeated attempt stands in the log.
+/// Two outputs of one job are two records; a repeated attempt is in the log.
 #[test]
 fn snakemake_joins_records_of_a_job() {
     let folder = tempfile::tempdir().unwrap();
@@ -344,7 +344,7 @@ fn contradictions_are_repaired_or_refused() {
     assert!(fails(empty.path()).contains("no records of an engine"));
 }
 
-/// What no reader may choke on: each is read with repairs, or refused with the file and the place.
+/// Hostile records for every reader: each is read with repairs, or refused with the file and the place.
 #[test]
 fn hostile_records() {
     const HEAD: &str = "JobID|JobName|State|AllocCPUS|Submit|Start|End|NodeList\n";
@@ -373,7 +373,7 @@ fn hostile_records() {
     refused("e.db", b"SQLite format 3\0and nothing else", "as a database");
     refused("f.txt", b"nothing of anybody", "no records of an engine");
     refused("trace.txt", b"status\tname\tduration\nCOMPLETED\ta\t1s\tmore\n", "2:1");
-    // A run that is going on, a job that never starts, dates that nobody assigned, a cut-off last line.
+    // A running job, one that never starts, one with unassigned dates, a cut-off last line.
     let run = one(
         "jobs.txt",
         &log("1|a|RUNNING|1|2026-01-01T00:00:00|2026-01-01T00:00:01|Unknown|n1\n\
@@ -510,7 +510,7 @@ fn makeflow_of_a_verbose_log() {
     assert_eq!((run.parents(), run.makespan()), (vec![vec![], vec![0]], Some(8.0)));
 }
 
-/// Kinds that ran on two hosts tell how fast these are beside each other; noise does not.
+/// Kinds that ran on two hosts give the relative speeds of these; noise does not.
 #[test]
 fn hosts_are_as_fast_as_their_tasks() {
     let listing = |factor: f64| {

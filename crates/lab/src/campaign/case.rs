@@ -39,7 +39,7 @@ const MOST: u64 = 10_000;
 /// One set of conditions, met by every method of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combination {
-    /// What methods are judged by.
+    /// Kind of evaluation of the methods.
     pub kind: Kind,
     workflow: usize,
     platform: usize,
@@ -54,7 +54,7 @@ pub struct Row {
     pub key: String,
     /// Values of the factor columns.
     pub factors: Vec<String>,
-    /// What the method is judged by.
+    /// Kind of evaluation of the method.
     pub kind: Kind,
     /// Number of the draw, from 1.
     pub repetition: u64,
@@ -62,11 +62,11 @@ pub struct Row {
     pub method: String,
     /// Whether it finished.
     pub done: bool,
-    /// Why not.
+    /// Reason if it did not.
     pub why: String,
     /// The measures.
     pub metrics: [Option<f64>; METRICS.len()],
-    /// What was run, as JSON.
+    /// The request, as JSON.
     pub request: String,
     /// Seconds it took here.
     pub wall_seconds: f64,
@@ -125,8 +125,8 @@ impl Campaign {
         combinations
     }
 
-    /// How often a combination is drawn: once where nothing is drawn; none where that follows from
-    /// the results.
+    /// Number of draws of a combination: 1 where nothing is drawn; none where the number follows from the
+    /// results.
     pub fn draws(&self, combination: &Combination) -> Option<u64> {
         let Combination { workflow, platform, scenario, .. } = *combination;
         let drawn = self.workflows[workflow].source.is_drawn()
@@ -218,7 +218,7 @@ impl Campaign {
     }
 }
 
-/// A variant as text: the same for the same parameters, whatever the section is called.
+/// A variant as text: the same for the same parameters, whatever the name of the section.
 fn parameters<T>(variant: &Variant<T>) -> String {
     match &variant.source {
         Source::Fixed { .. } => variant.label.clone(),
@@ -448,7 +448,7 @@ impl Draw<'_> {
     }
 }
 
-/// A run that panics is a row with a reason: the others go on.
+/// Turns a panic of a run into an error, so that the other runs continue.
 fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -20,11 +20,11 @@ const MOST_COMBINATIONS: usize = 10_000_000;
 pub struct Campaign {
     /// Its name, part of its identity.
     pub name: String,
-    /// What it is to answer.
+    /// The question that the campaign answers.
     pub question: String,
     /// Its seed, part of its identity.
     pub seed: u64,
-    /// How often each combination is drawn.
+    /// Number of draws of each combination.
     pub repeat: Repeat,
     /// Draw this many combinations instead of all.
     pub sample: Option<usize>,
@@ -44,7 +44,7 @@ pub struct Campaign {
     pub reads: Vec<(String, PathBuf)>,
 }
 
-/// How often each combination is drawn.
+/// Number of draws of each combination.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Repeat {
     /// So many times.
@@ -60,11 +60,11 @@ pub struct Variant<T> {
     pub label: String,
     /// Factor columns and their values.
     pub factors: Vec<(String, String)>,
-    /// Where it comes from.
+    /// Its source.
     pub source: Source<T>,
 }
 
-/// Where a workflow, platform or scenario comes from.
+/// Source of a workflow, platform or scenario.
 #[derive(Clone)]
 pub enum Source<T> {
     /// A generator.

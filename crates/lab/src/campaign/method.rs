@@ -11,7 +11,7 @@ use slackline_schedule::registry::{self as planners, usual};
 use slackline_schedule::{Algorithm, Planner, Request};
 use std::fmt;
 
-/// What methods are judged by.
+/// Kind of evaluation of methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// Their plans.
@@ -33,7 +33,7 @@ impl Kind {
 /// A planner or policy with its parameters.
 #[derive(Clone)]
 pub struct Method {
-    /// What it is judged by.
+    /// Kind of its evaluation.
     pub kind: Kind,
     /// As it was named.
     pub text: String,

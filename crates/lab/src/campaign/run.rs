@@ -15,13 +15,13 @@ const SAFE: Duration = Duration::from_millis(250);
 /// Part `index` (from 0) of `of` parts of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which part.
+    /// Index of the part.
     pub index: u64,
-    /// How many there are.
+    /// Number of parts.
     pub of: u64,
 }
 
-/// How far a campaign is.
+/// Progress of a campaign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Runs there are to be, as far as is known.
@@ -72,7 +72,7 @@ pub fn run(
         let mut keeper = Keeper { store, counts: &mut counts, watch, safe: Instant::now() };
         let mut jobs = Jobs { campaign, version, combinations: &combinations, shard, fresh, at: 0 };
         let fed = feed(&mut jobs, give, &hear, &mut keeper, stop);
-        // Threads end as nobody gives them work; what they still tell is kept.
+        // Threads end when there are no more jobs; their last results are kept.
         let kept = match fed {
             Ok(()) => hear.iter().try_for_each(|rows| keeper.keep(&rows)),
             Err(error) => Err(error),
@@ -89,7 +89,7 @@ pub fn run(
     Ok(counts)
 }
 
-/// Writes what threads tell.
+/// Writes the results of threads.
 struct Keeper<'a> {
     store: &'a mut Store,
     counts: &'a mut Counts,
@@ -206,7 +206,7 @@ impl Jobs<'_> {
     }
 }
 
-/// Gives jobs to threads and keeps what they tell, until all is given or somebody stops it.
+/// Distributes jobs to threads and keeps their results, until all jobs are distributed or the run is stopped.
 fn feed(
     jobs: &mut Jobs<'_>,
     give: SyncSender<Job>,

@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Number of the tables' form.
 const SCHEMA: &str = "slackline/results/1";
 
-/// Why results cannot be read or written.
+/// Error of reading or writing results.
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // the messages say it
 pub enum StoreError {
@@ -33,7 +33,7 @@ pub struct Store {
     open: bool,
 }
 
-/// Whose results these are.
+/// Campaign and seed of results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Name of the campaign.
@@ -42,7 +42,7 @@ pub struct Identity {
     pub seed: u64,
 }
 
-/// What a merge brought together.
+/// Counts of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
     /// Rows in the result.
@@ -193,7 +193,7 @@ impl Store {
         }
     }
 
-    /// Whose results these are.
+    /// Returns the campaign and seed of the results.
     pub fn identity(&self) -> Result<Identity> {
         let name = self.get("campaign")?.unwrap_or_default();
         let seed = self.get("seed")?.and_then(|text| text.parse().ok()).unwrap_or_default();
@@ -376,7 +376,7 @@ impl Store {
         rows.collect::<rusqlite::Result<_>>().map_err(&fault)
     }
 
-    /// Where the results are.
+    /// Path of the results.
     pub fn file(&self) -> &Path {
         &self.file
     }

@@ -27,7 +27,7 @@ pub struct Cell {
     by: By,
 }
 
-/// What makes a cell what it is.
+/// Driver of a case: a policy, a schedule or a planner.
 #[derive(Clone)]
 enum By {
     /// A policy decides.
@@ -38,11 +38,11 @@ enum By {
     Planner(Box<Planner>),
 }
 
-/// What a run came to.
+/// Result of a run.
 pub struct Ran {
-    /// What happened.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// What the policy tells besides.
+    /// Further facts reported by the policy.
     pub told: Vec<(&'static str, Detail)>,
 }
 
@@ -66,7 +66,7 @@ impl Cell {
         Cell { stage, preset: None, knows: Knowledge::Estimates, by }
     }
 
-    /// The same under other rules of the simulation, by name.
+    /// The case under other rules of the simulation, by name.
     pub fn under(mut self, preset: &'static str) -> Result<Cell, StudyError> {
         let missing = || StudyError(format!("there is no model '{preset}'"));
         self.stage.models = Models::preset(preset).ok_or_else(missing)?;
@@ -74,7 +74,7 @@ impl Cell {
         Ok(self)
     }
 
-    /// The same with so much known of run times and sizes.
+    /// The case with this knowledge of run times and sizes.
     pub fn knowing(mut self, knows: Knowledge) -> Result<Cell, StudyError> {
         let Stage { workflow, platform, scenario, .. } = &self.stage;
         let known = scenario.known(workflow, platform, knows).map_err(StudyError::of)?;
@@ -82,7 +82,7 @@ impl Cell {
         Ok(self)
     }
 
-    /// Where it runs.
+    /// The set-up of its simulated run.
     pub fn stage(&self) -> &Stage {
         &self.stage
     }
@@ -101,7 +101,7 @@ impl Cell {
         Ok(Ran { outcome, told: policy.report() })
     }
 
-    /// The same of a run that has to finish.
+    /// Runs the case; fails if the run does not finish.
     pub fn finish(&self, recording: Recording<'_>) -> Result<Outcome, StudyError> {
         let outcome = self.run(recording)?.outcome;
         match &outcome.ending {
@@ -133,7 +133,7 @@ impl Cell {
         Problem::charged(known, platform, &models.charges(), *inputs).map_err(StudyError::of)
     }
 
-    /// Who decides.
+    /// Name of its driver.
     fn name(&self) -> &str {
         match &self.by {
             By::Policy(entry, _) => entry.name,
@@ -143,9 +143,9 @@ impl Cell {
     }
 }
 
-/// A cell before it is made: studies have thousands, and the world of each costs a run or more.
+/// A case before it is made: studies have thousands, and preparing each costs a run or more.
 pub struct Recipe {
-    /// Which cell of its study it is.
+    /// Name of the case, unique in its study.
     pub name: String,
     make: Box<dyn Fn() -> Result<Cell, StudyError> + Send + Sync>,
 }
@@ -175,7 +175,7 @@ pub(crate) fn planner(name: &str) -> Result<&'static Algorithm, StudyError> {
     planners::find(name).ok_or_else(|| StudyError(format!("the planner '{name}' is missing")))
 }
 
-/// A planner that is told some parameters.
+/// A planner with some parameters set.
 pub(crate) fn planner_with(name: &str, set: &[(&str, &str)]) -> Result<Planner, StudyError> {
     let request = Request { given: given(set), ..Request::default() };
     Ok(Planner { algorithm: planner(name)?, request })
@@ -194,7 +194,7 @@ pub(crate) fn deciding(entry: &Entry, transfers: Transfers) -> String {
     }
 }
 
-/// How transfers are called on the command line.
+/// Notation of transfers on the command line.
 pub(crate) fn transfers_name(transfers: Transfers) -> String {
     match transfers {
         Transfers::Push => "push".to_string(),

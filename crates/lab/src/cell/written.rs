@@ -25,7 +25,7 @@ const STREAM: &str = "stream.toml";
 const SCHEDULE: &str = "schedule.json";
 const SCRIPT: &str = "run.sh";
 
-/// What was written.
+/// Files and command of an exported case.
 pub struct Written {
     /// The files, in their folder.
     pub files: Vec<String>,
@@ -43,7 +43,7 @@ impl Written {
 }
 
 impl Cell {
-    /// Writes everything into a folder that exists; `about` tells where it comes from, line by line.
+    /// Writes everything into a folder that exists; `about` has the lines of the note on its origin.
     pub fn write(
         &self,
         access: &FileAccess,
@@ -86,7 +86,7 @@ impl Writing<'_> {
         self.command.extend(words.into_iter().map(Into::into));
     }
 
-    /// An option that is left out where it says what goes without saying.
+    /// Adds an option, unless its value is the default.
     fn option(&mut self, name: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.say([name.to_string(), value.to_string()]);
@@ -201,7 +201,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// What a policy is told; of transfers and looks only those that have a say in them.
+    /// Adds the options of a policy; transfers and period only if it uses them.
     fn told(&mut self, told: &Options, parameters: &[Parameter], settings: &Settings) {
         let has = |name: &str| parameters.iter().any(|p| p.name == name);
         let transfers = has("transfers").then(|| transfers_name(told.transfers));
@@ -252,7 +252,7 @@ impl Writing<'_> {
         self.option("--retries", (settings.retries != usual.retries).then_some(settings.retries));
     }
 
-    /// The rules of the simulation and where inputs lie.
+    /// Adds the rules of the simulation and the location of inputs.
     fn rules(&mut self, cell: &Cell) {
         self.option("--config", cell.preset.map(|name| format!("preset:{name}")));
         let platform = &cell.stage.platform;

@@ -55,7 +55,7 @@ pub(super) fn allocation(runs: &Runs, table: &[Option<f64>], logarithms: bool) -
     if !(total > 0.0 && total.is_finite()) {
         return Vec::new();
     }
-    // Effects: how far the mean of a level lies from the overall mean.
+    // Effects: the differences between the mean of a level and the overall mean.
     let effects = |of: &dyn Fn(usize) -> usize, levels: usize| -> Vec<f64> {
         let mut sums = vec![0.0; levels];
         values.iter().enumerate().for_each(|(at, value)| sums[of(at)] += value - mean);

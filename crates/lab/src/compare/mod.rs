@@ -22,7 +22,7 @@ use slackline_formats::{FormatError, Result};
 use slackline_model::nearest::did_you_mean;
 use std::collections::BTreeMap;
 
-/// What to compare, and how.
+/// Metric, groups and tests of a comparison.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The measure.
@@ -33,7 +33,7 @@ pub struct Options {
     pub method: Option<String>,
     /// Columns that are left out.
     pub ignore: Vec<String>,
-    /// Which direction is better; that of the metric's name if not said.
+    /// The better direction; that of the metric's name if not given.
     pub better: Option<Sense>,
     /// Relative difference that counts as equal in counts of wins.
     pub equal: f64,
@@ -99,7 +99,7 @@ pub struct Comparison {
     pub schema: &'static str,
     /// The measure.
     pub metric: String,
-    /// Which direction is better.
+    /// The better direction.
     pub better: Sense,
     /// Factors whose levels make groups.
     pub by: Vec<String>,
@@ -120,7 +120,7 @@ pub struct Comparison {
     /// Shares of the variation of all values, of a balanced table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allocation: Vec<Variation>,
-    /// What the figures alone do not show.
+    /// Conditions that limit the conclusions from the figures.
     pub warnings: Vec<Warning>,
     /// The values behind the figures, for pictures.
     #[serde(skip)]
@@ -186,7 +186,7 @@ pub struct Group {
     pub missing: usize,
     /// Mean excess over the best of the block.
     pub degradation: Option<f64>,
-    /// The same where it is not the best.
+    /// Mean over the blocks in which it is not the best.
     pub degradation_not_best: Option<f64>,
     /// Blocks in which it is best or equals the best.
     pub wins: usize,

@@ -9,7 +9,7 @@ use slackline_formats::{FormatError, Result};
 use slackline_model::nearest::did_you_mean;
 use std::collections::HashMap;
 
-/// What is compared, and what is tolerated.
+/// Metrics of a comparison, with their tolerances.
 #[derive(Clone, Debug, Default)]
 pub struct Family {
     /// The metrics.
@@ -33,7 +33,7 @@ pub struct Limits {
     pub gain: f64,
 }
 
-/// What became of a metric, or of all.
+/// Verdict on a metric, or on all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -105,7 +105,7 @@ pub struct Change {
     pub low_all: Option<f64>,
     /// Upper end.
     pub high_all: Option<f64>,
-    /// What became of it.
+    /// Verdict on the metric.
     pub verdict: Verdict,
     /// The loss that is tolerated.
     pub tolerance: f64,

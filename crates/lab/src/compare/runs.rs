@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap};
 const METHOD_COLUMNS: [&str; 6] =
     ["method", "policy", "algorithm", "heuristic", "planner", "scheduler"];
 
-/// Columns that describe a run and do not tell blocks apart.
+/// Columns that describe a run and do not identify blocks.
 const BOOKKEEPING: [&str; 9] = [
     "status",
     "why",
@@ -24,7 +24,7 @@ const BOOKKEEPING: [&str; 9] = [
     "parameters",
 ];
 
-/// Which columns of a table are what.
+/// Roles of the columns of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Roles {
     /// Measures to read.
@@ -223,7 +223,8 @@ impl Runs {
         table
     }
 
-    /// Fails where two methods exist and no block has two of them, and says what tells them apart.
+    /// Fails where two methods exist and no block has two of them; the error names the columns in which blocks
+    /// differ.
     pub fn check_paired(&self) -> Result<()> {
         if self.methods.len() < 2 || self.shares_blocks(&[]) {
             return Ok(());
@@ -363,7 +364,7 @@ fn blocks(keys: &[Key], rows: usize) -> (Vec<u32>, Vec<Box<[u32]>>) {
     (of_row, blocks.into_iter().map(|(codes, _)| codes).collect())
 }
 
-/// Whether a status says that a run was finished.
+/// Whether a status means that a run was finished.
 pub fn is_done(status: &str) -> bool {
     const DONE: [&str; 7] = ["done", "ok", "finished", "success", "completed", "true", "1"];
     DONE.contains(&status.trim().to_lowercase().as_str())

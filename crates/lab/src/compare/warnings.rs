@@ -5,7 +5,7 @@ use serde::Serialize;
 use slackline_analysis::statistics::distributions::pairs_needed;
 use slackline_analysis::statistics::{Moments, NOISE, Pairs, Scale, equal};
 
-/// Something to know before the figures are believed.
+/// A condition to check before the figures are believed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Warning {
@@ -31,7 +31,7 @@ pub enum Warning {
         /// Pairs there have to be.
         needed: usize,
     },
-    /// The means over each method's own runs lie the other way round than over common blocks.
+    /// The means over each method's own runs are in the opposite order to those over common blocks.
     Survivors {
         /// The group.
         factors: Factors,

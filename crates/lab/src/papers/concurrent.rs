@@ -1,4 +1,4 @@
-//! Several workflows at once: chapters 4, 5 and 7 of Arabnejad's thesis, on streams drawn as it says,
+//! Several workflows at once: chapters 4, 5 and 7 of Arabnejad's thesis, on streams drawn as described there,
 //! with transfers that do not disturb each other.
 
 use super::poisson;
@@ -63,7 +63,7 @@ pub(super) struct Stream {
 
 /// Streams of one kind, drawn by number, and the methods that serve them.
 pub(super) struct Streams {
-    /// What they are called.
+    /// Label of the streams.
     pub(super) label: String,
     pub(super) methods: &'static [Method],
     /// Files live on a store; else transfers count as begun when their file was made.
@@ -79,7 +79,7 @@ impl Streams {
         Settings { anticipated: !central, central, ..Settings::default() }
     }
 
-    /// What each method makes of each of so many streams.
+    /// Metrics of the workflows of so many streams, by stream and method.
     pub(super) fn run(
         &self,
         watch: &Watch<'_>,
@@ -93,7 +93,7 @@ impl Streams {
         })
     }
 
-    /// The same run by run.
+    /// The runs of so many streams, one by one.
     pub(super) fn cells(&self, count: usize) -> Vec<Recipe> {
         let mut all = Vec::new();
         for member in 0..count as u64 {
@@ -173,7 +173,7 @@ fn by_progress(index: usize, share: f64) -> When {
     if index == 0 || share == 0.0 { When::At(0.0) } else { When::AfterTasks(share) }
 }
 
-/// How many streams per cell, and by what the number of workflows in each is divided.
+/// Number of streams per cell, and divisor of the number of workflows in each.
 pub(super) fn amount(options: &Options) -> (usize, usize) {
     match options.size {
         Size::Quick => (options.graphs.unwrap_or(2), 5),

@@ -83,7 +83,7 @@ const SITES: [(&str, &[Kind]); 3] = [
     ),
 ];
 
-/// What arrives.
+/// Kinds of arriving workflows.
 #[derive(Clone, Copy, PartialEq)]
 enum Kinds {
     Random,
@@ -154,7 +154,7 @@ fn stream(setting: &Setting, seed: u64, member: u64, count: usize) -> Result<Str
     Ok(Stream { platform: setting.platform.clone(), coming })
 }
 
-/// What the methods made of the streams of a setting.
+/// Metrics of the workflows of a setting, by stream and method.
 struct Found(Vec<Vec<Vec<Served>>>);
 
 impl Found {
@@ -168,7 +168,7 @@ impl Found {
         self.0.iter().map(|run| profit(run).unwrap_or(0.0)).collect()
     }
 
-    /// How far the first method is ahead of the best of the others that the source compares.
+    /// Difference between the first method and the best of the others that the source compares.
     fn lead(&self, figure: impl Fn(usize) -> Vec<f64>) -> (Estimate, &'static str) {
         let mean = |method: usize| Estimate::mean(&figure(method)).value;
         let better = |a: usize, b: usize| if mean(b) > mean(a) { b } else { a };

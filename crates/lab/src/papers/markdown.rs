@@ -4,7 +4,7 @@ use super::report::{Claim, Findings, Report, Table, Verdict};
 use std::fmt::Write;
 
 impl Report {
-    /// The whole report; what depends on wall time stands in a section of its own at the end.
+    /// The whole report; results that depend on wall time are in a section of their own at the end.
     pub fn markdown(&self) -> String {
         let mut page = String::new();
         let _ = writeln!(page, "# {}\n\n{}.\n", self.title, self.source);

@@ -23,12 +23,12 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use thiserror::Error;
 
-/// How much to run.
+/// Number of runs of a reproduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Size {
-    /// A look within seconds; too few samples for most verdicts.
+    /// Takes seconds; too few samples for most verdicts.
     Quick,
-    /// What the documentation reports.
+    /// The size of the runs in the documentation.
     #[default]
     Standard,
     /// The source's own numbers of runs, or more.
@@ -46,18 +46,18 @@ impl Size {
     }
 }
 
-/// What a reproduction is told.
+/// Settings of a reproduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Seed of every draw.
     pub seed: u64,
-    /// How much to run.
+    /// Number of runs.
     pub size: Size,
     /// Graphs per setting, where the size's own number is not wanted.
     pub graphs: Option<usize>,
 }
 
-/// Why a study could not be carried out.
+/// Error of a study.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{0}")]
 pub struct StudyError(pub String);
@@ -69,7 +69,7 @@ impl StudyError {
     }
 }
 
-/// How far a study is.
+/// Progress of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
     /// The part that runs.
@@ -80,7 +80,7 @@ pub struct Progress<'a> {
     pub total: usize,
 }
 
-/// Who is told how far a study is.
+/// Listener that is notified of a study's progress.
 pub struct Watch<'a> {
     tell: &'a (dyn Fn(Progress<'_>) + Sync),
 }
@@ -126,7 +126,7 @@ pub struct Paper {
     pub run: fn(&Options, &Watch<'_>) -> Result<Report, StudyError>,
     /// Its runs and plans one by one, those included that it makes only after it has seen others.
     pub cells: fn(&Options) -> Result<Vec<Recipe>, StudyError>,
-    /// What it does besides that no command can, and why; empty where there is nothing.
+    /// Parts that no command can repeat, with the reason; empty if there are none.
     pub unlisted: &'static str,
 }
 

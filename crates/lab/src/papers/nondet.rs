@@ -44,7 +44,7 @@ const LARGE: usize = 3;
 /// Budgets, in multiples of what everything costs at least.
 const BUDGETS: [f64; 3] = [1.02, 2.5, 10.0];
 
-/// A variant: what it is called, and what is chosen.
+/// A variant: its name and its choices.
 type Variant = (&'static str, Method, Rate, Pool, Area);
 
 const VARIANTS: [Variant; 7] = [
@@ -57,7 +57,7 @@ const VARIANTS: [Variant; 7] = [
     ("combined (ours)", Method::Combined, Rate::Start, Pool::Tight, Area::Over),
 ];
 
-/// The two procedures as the source has them, as far as it says.
+/// The two procedures as described in the source, as far as it is specific.
 const EAGER: usize = 0;
 const DEFERRED: usize = 2;
 
@@ -69,7 +69,7 @@ fn graphs(options: &Options) -> usize {
     })
 }
 
-/// What a variant comes to for one workflow under one budget.
+/// Results of a variant for one workflow under one budget.
 #[derive(Clone, Copy)]
 struct Found {
     /// Whether every part keeps to its money.

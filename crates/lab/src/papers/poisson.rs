@@ -64,7 +64,7 @@ pub(super) fn cells(options: &Options, (streams, fewer): (usize, usize)) -> Vec<
 /// Of the workflows of a run.
 type Figure<'f> = &'f dyn Fn(&[Served]) -> f64;
 
-/// What was found of chapter 4, over so many streams of an n-th of the workflows.
+/// Claims and tables of chapter 4, over so many streams with the number of workflows divided by `fewer`.
 pub(super) fn chapter_4(
     options: &Options,
     watch: &Watch<'_>,

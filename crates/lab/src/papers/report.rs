@@ -1,10 +1,10 @@
-//! What a reproduction comes to: claims with their verdicts, tables of numbers.
+//! Result of a reproduction: claims with their verdicts, tables of numbers.
 
 use super::{Options, Paper};
 use serde::{Serialize, Serializer};
 use slackline_analysis::statistics::{Estimate, Interval};
 
-/// How a figure is written.
+/// Notation of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number with so many digits behind the point.
@@ -49,7 +49,7 @@ impl Unit {
     }
 }
 
-/// What a figure has to satisfy.
+/// Condition on a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     /// Not above.
@@ -102,7 +102,7 @@ impl Rule {
     }
 }
 
-/// What became of a check.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgement {
@@ -110,7 +110,7 @@ pub enum Judgement {
     Passes,
     /// Neither does.
     Fails,
-    /// The interval lies on both sides of the rule.
+    /// The interval is on both sides of the rule.
     Open,
 }
 
@@ -128,15 +128,15 @@ impl Judgement {
 /// One figure of ours, judged by a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// What is measured, and where.
+    /// The measured quantity and its conditions.
     pub what: String,
     /// The published figure, where there is one.
     pub published: Option<String>,
     /// Ours.
     pub ours: Estimate,
-    /// How it is written.
+    /// Its notation.
     pub unit: Unit,
-    /// What it has to satisfy.
+    /// The condition on it.
     pub rule: Rule,
     /// Whether it does.
     pub outcome: Judgement,
@@ -164,7 +164,7 @@ impl Serialize for Check {
     }
 }
 
-/// What the checks of a claim say together.
+/// Verdict on a claim from all its checks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "word", rename_all = "kebab-case")]
 pub enum Verdict {
@@ -176,7 +176,7 @@ pub enum Verdict {
     DoesNotHold,
     /// No check decides.
     CannotBeChecked {
-        /// Why not.
+        /// Reason.
         reason: String,
     },
 }
@@ -209,15 +209,15 @@ impl Verdict {
 /// Something a source states.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// Where it stands in the source, or our name for it.
+    /// Place in the source, or our name for it.
     pub id: &'static str,
     /// The statement, in our words.
     pub states: String,
-    /// What follows from the checks.
+    /// Verdict from the checks.
     pub verdict: Verdict,
     /// The figures.
     pub checks: Vec<Check>,
-    /// What decides the outcome; how a figure was read.
+    /// Cause of the outcome, or the way in which a figure was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }
@@ -319,7 +319,7 @@ impl Serialize for Cell {
 /// Numbers of ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table {
-    /// What it shows.
+    /// Title.
     pub title: String,
     /// Headings.
     pub columns: Vec<String>,
@@ -338,13 +338,13 @@ impl Table {
 /// Claims and tables that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Findings {
-    /// What the source states.
+    /// Claims of the source, with verdicts.
     pub claims: Vec<Claim>,
-    /// What came out.
+    /// Tables of our results.
     pub tables: Vec<Table>,
 }
 
-/// What a reproduction came to.
+/// Report of a reproduction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Name of the reproduction.
@@ -355,13 +355,13 @@ pub struct Report {
     pub source: &'static str,
     /// Seed of every draw.
     pub seed: u64,
-    /// How much was run.
+    /// Number of runs: the name of the size.
     pub size: &'static str,
     /// Graphs per setting.
     pub graphs: usize,
     /// Choices where the source leaves one.
     pub choices: Vec<String>,
-    /// The same for every run with the same seed and size.
+    /// Claims and tables; equal for every run with the same seed and size.
     #[serde(flatten)]
     pub findings: Findings,
     /// Derived from wall time: other on every machine and in every run.
@@ -390,7 +390,7 @@ impl Report {
         self.findings.claims.iter().chain(self.timed.iter().flat_map(|f| &f.claims))
     }
 
-    /// How many claims have this verdict.
+    /// Number of claims with this verdict.
     pub fn count(&self, name: &str) -> usize {
         self.claims().filter(|c| c.verdict.name() == name).count()
     }

@@ -188,8 +188,8 @@ fn whole_grid() -> Result<Claim, StudyError> {
 fn spread() -> Result<Claim, StudyError> {
     let mut claim =
         Claim::new("E3", "18 clusters whose speeds spread by 45 % give 356 configurations");
-    // The source prints eleven of its eighteen clusters. These have the same spread, and ten of them lie within a tenth,
-    // as ten homogeneous sets of every size ask for.
+    // The source prints eleven of its eighteen clusters. These have the same spread, and ten of them are within
+    // a tenth, as needed for ten homogeneous sets of every size.
     let speed = |k: u32| match k {
         0..10 => 3.2 + 0.03 * f64::from(k),
         _ => 3.65 + 0.14 * f64::from(k - 10),
@@ -381,7 +381,7 @@ fn golden() -> Result<Claim, StudyError> {
     Ok(claim)
 }
 
-/// What depends on the machine.
+/// Findings that depend on the machine.
 fn timed(options: &Options) -> Result<Findings, StudyError> {
     let seconds = |begin: Instant| begin.elapsed().as_secs_f64();
     let text = simgrid_xml::to_string(&grid()?).map_err(StudyError::of)?;

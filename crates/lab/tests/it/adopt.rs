@@ -1,4 +1,4 @@
-//! How often a comparison of equals finds a gain, and of better ones.
+//! Frequency with which a comparison finds a gain, for equal and for better candidates.
 
 #![allow(clippy::unwrap_used)]
 

@@ -66,7 +66,7 @@ fn size(rng: &mut Stream) -> f64 {
     }
 }
 
-/// Machines of two kinds, the first of which may be where the inputs lie.
+/// Machines of two kinds, the first of which may be the origin of the inputs.
 fn hosts(b: &mut PlatformBuilder, zone: ZoneId, rng: &mut Stream) -> Vec<HostId> {
     (0..rng.random_range(2..6u32))
         .map(|k| {
@@ -150,7 +150,7 @@ fn platform(kind: &str, seed: u64) -> Platform {
     b.build().unwrap()
 }
 
-/// What ends before the bound, if anything does.
+/// Fails with the method that ends before the bound, if any does.
 fn beats_the_bound(seed: u64, tasks: u32, kind: &str, model: &str) -> Result<(), String> {
     let platform = Arc::new(platform(kind, seed));
     let units = if kind == "clusters" { (1.0, 1e-7) } else { (1e9, 1.0) };
@@ -161,7 +161,7 @@ fn beats_the_bound(seed: u64, tasks: u32, kind: &str, model: &str) -> Result<(),
     let problem = Problem::charged(&workflow, &platform, &charges, inputs).unwrap();
     let planned = bounds::lower_bound(&problem);
     let simulated = plan_check::lower_bound(&workflow, &platform, &charges, inputs, true).unwrap();
-    // Limits that everybody can keep, for methods that need some.
+    // Limits that every method can keep, for methods that need some.
     let limits = Limits { budget: Some(1e12), deadline: Some(1e12) };
     let request = Request { iterations: Some(200), limits, ..Request::seeded(7) };
     let proven = registry::run(&slackline_schedule::exact::EXACT, &problem, &request, planned);

@@ -1,5 +1,5 @@
-//! What the slackline policy makes of levels that change: habits, plans that are changed between looks, where roll-outs
-//! show that to pay, and moves away from hosts that stay slow.
+//! Reactions of the slackline policy to changing levels: interim policies, plans that are changed between
+//! evaluations where roll-outs show a benefit, and moves away from hosts that stay slow.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use slackline_engine::{Ending, Logged, Recording};
@@ -15,7 +15,7 @@ fn shape(workflow: &str, platform: &str, world: &str) -> Shape {
     }
 }
 
-/// The plans that were taken, as they are told.
+/// The plans that were taken, as reported.
 fn taken(shape: Shape, seed: u64) -> (Vec<String>, f64, f64) {
     let stage = shape.stages(seed).unwrap().stage;
     let fixed = stage.run(&mut StaticPlan::new(&HEFT, Transfers::Push)).unwrap();
@@ -48,8 +48,8 @@ fn hosts_that_stay_slow_are_left() {
     }
 }
 
-/// Levels of all hosts change about once between two looks; reacting to what is seen still pays, for roll-outs know
-/// how soon it passes.
+/// Levels of all hosts change about once between two evaluations; reacting to observations still pays, because
+/// roll-outs predict how soon a change passes.
 #[test]
 fn habits_pay_where_levels_pass() {
     let (taken, ours, fixed) = taken(shape("soykb", "four-sites", "double load, short"), 9100);

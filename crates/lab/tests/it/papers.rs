@@ -1,4 +1,4 @@
-//! Reproductions run, repeat to the byte on any number of threads, and say what they found.
+//! Reproductions run, repeat to the byte on any number of threads, and report their findings.
 #![allow(clippy::unwrap_used)] // a broken study is a broken test
 
 use slackline_lab::papers::{ALL, Options, Paper, Report, Size, Watch};

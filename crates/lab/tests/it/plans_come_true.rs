@@ -76,7 +76,7 @@ fn moldable(seed: u64, tasks: u32) -> Workflow {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Where transfers cannot meet, every plan comes true, inputs from the origin included.
+    /// Every plan comes true, inputs from the origin included, if transfers cannot meet.
     #[test]
     fn without_contention_plans_come_true(
         seed in any::<u64>(),
@@ -174,7 +174,7 @@ fn bundled_plans_come_true() {
                 continue; // it has no plan as a whole
             }
             let platform = read_platform(&FileAccess::default(), &on, None).unwrap();
-            // Some ask for devices or resources that only some platforms have.
+            // Some demand devices or resources that only some platforms have.
             let can_run = Problem::new(&workflow, &platform).is_ok_and(|problem| {
                 registry::find("heft").unwrap().plan(&problem, &Request::default()).is_ok()
             });

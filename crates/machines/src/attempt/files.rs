@@ -1,7 +1,7 @@
 //! The files of an attempt: inputs are brought in so that the original cannot be changed through them,
 //! outputs are checked and moved out by one rename.
 
-use super::{Broken, process};
+use super::{AttemptError, process};
 use crate::private::{self, DIRECTORY};
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fchmod, openat, renameat};
 use rustix::io::Errno;
@@ -141,7 +141,7 @@ pub(super) struct Inputs<'a> {
 /// Brings inputs into a folder under their names. Files of a store are linked where nobody can write
 /// through the link: they are read-only, and this user is not exempt from that. All others are copied. Those of the
 /// user are brought into the store once, and linked from there alone.
-pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Broken> {
+pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, AttemptError> {
     let mut linked = Vec::new();
     let mut programs = false;
     for (index, (name, from)) in inputs.files.iter().enumerate() {
@@ -202,17 +202,17 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Bro
             Ok(true) => {}
             Ok(false) => {
                 let _ = fs::remove_file(from); // whoever changed it may have done so
-                return Err(Broken::InputGone { index, name: name.clone() });
+                return Err(AttemptError::InputGone { index, name: name.clone() });
             }
             Err(_) if is_missing(from) => {
-                return Err(Broken::InputGone { index, name: name.clone() });
+                return Err(AttemptError::InputGone { index, name: name.clone() });
             }
             Err(error) if error.to_string() == CHANGED => {
-                return Err(Broken::Impossible(format!("input '{name}' {CHANGED}")));
+                return Err(AttemptError::Impossible(format!("input '{name}' {CHANGED}")));
             }
             Err(error) => {
                 let why = format!("input '{name}' cannot be brought: {error}");
-                return Err(Broken::Failed { why, exit: None, last_lines: Vec::new() });
+                return Err(AttemptError::Failed { why, exit: None, last_lines: Vec::new() });
             }
         }
     }
@@ -624,7 +624,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    fn brought(root: &Path, known: &Version, name: &str) -> Result<Vec<Linked>, Broken> {
+    fn brought(root: &Path, known: &Version, name: &str) -> Result<Vec<Linked>, AttemptError> {
         let work = root.join(name);
         fs::create_dir(&work).unwrap();
         let files = [("in".to_string(), root.join("stored"))];
@@ -646,8 +646,9 @@ mod tests {
         assert!(brought(root.path(), &known, "touched").is_ok());
         // Without a checksum nobody knows, and it is made again.
         let unsure = Version { checksum: None, ..known.clone() };
-        let gone =
-            |made: Result<Vec<Linked>, Broken>| matches!(made, Err(Broken::InputGone { .. }));
+        let gone = |made: Result<Vec<Linked>, AttemptError>| {
+            matches!(made, Err(AttemptError::InputGone { .. }))
+        };
         assert!(gone(brought(root.path(), &unsure, "unsure")));
         assert!(!stored.exists());
         fs::write(&stored, "wrong").unwrap();

@@ -89,7 +89,7 @@ pub struct Completed {
 /// Why nothing came of an attempt.
 #[derive(Clone, Debug, Error, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Broken {
+pub enum AttemptError {
     /// There is no such program, or the folders cannot be made: it would not help to try again.
     #[error("{0}")]
     Impossible(String),
@@ -134,13 +134,15 @@ impl Attempt {
         &mut self,
         control: &Control,
         begun: &mut dyn FnMut(Process),
-    ) -> Result<Completed, Broken> {
+    ) -> Result<Completed, AttemptError> {
         let done = self.try_perform(control, begun);
         let created = !self.work.as_os_str().is_empty();
         if created
             && matches!(
                 done,
-                Err(Broken::Impossible(_) | Broken::Failed { .. } | Broken::Memory { .. })
+                Err(AttemptError::Impossible(_)
+                    | AttemptError::Failed { .. }
+                    | AttemptError::Memory { .. })
             )
         {
             // What a failed attempt left may explain it.
@@ -180,7 +182,7 @@ impl Attempt {
         &mut self,
         control: &Control,
         begun: &mut dyn FnMut(Process),
-    ) -> Result<Completed, Broken> {
+    ) -> Result<Completed, AttemptError> {
         match &self.scratch {
             Some(scratch) => {
                 self.work = PathBuf::new();
@@ -201,7 +203,7 @@ impl Attempt {
         }
         if let Some(grant) = self.limits.memory.filter(|_| usage.out_of_memory) {
             let (peak, last_lines) = (usage.peak_memory, self.last_lines());
-            return Err(Broken::Memory { grant, peak, last_lines });
+            return Err(AttemptError::Memory { grant, peak, last_lines });
         }
         if !usage.succeeded(&self.accepts) || usage.overran {
             return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
@@ -212,8 +214,8 @@ impl Attempt {
         }
     }
 
-    fn failed(&self, why: String, exit: Option<i32>) -> Broken {
-        Broken::Failed { why, exit, last_lines: self.last_lines() }
+    fn failed(&self, why: String, exit: Option<i32>) -> AttemptError {
+        AttemptError::Failed { why, exit, last_lines: self.last_lines() }
     }
 
     /// What it wrote last.
@@ -223,13 +225,13 @@ impl Attempt {
     }
 }
 
-fn impossible(path: &Path, error: &std::io::Error) -> Broken {
+fn impossible(path: &Path, error: &std::io::Error) -> AttemptError {
     let why = format!("{}: {error}", path.display());
-    if is_passing(error) { broken_for_now(why) } else { Broken::Impossible(why) }
+    if is_passing(error) { failed_for_now(why) } else { AttemptError::Impossible(why) }
 }
 
-fn broken_for_now(why: String) -> Broken {
-    Broken::Failed { why, exit: None, last_lines: Vec::new() }
+fn failed_for_now(why: String) -> AttemptError {
+    AttemptError::Failed { why, exit: None, last_lines: Vec::new() }
 }
 
 /// Whether what the system refused it may permit later: a disk that is full, a file server that is away, too
@@ -292,14 +294,14 @@ mod tests {
             Errno::DQUOT,
             Errno::TXTBSY,
         ] {
-            assert!(matches!(of(errno), Broken::Failed { .. }), "{errno}");
+            assert!(matches!(of(errno), AttemptError::Failed { .. }), "{errno}");
         }
         for errno in [Errno::NAMETOOLONG, Errno::LOOP, Errno::TOOBIG, Errno::NOEXEC] {
-            assert!(matches!(of(errno), Broken::Impossible(_)), "{errno}");
+            assert!(matches!(of(errno), AttemptError::Impossible(_)), "{errno}");
         }
         // What is refused for safety stays so.
         let denied = crate::private::denied(path, "belongs to another user");
-        assert!(matches!(impossible(path, &denied), Broken::Impossible(_)));
+        assert!(matches!(impossible(path, &denied), AttemptError::Impossible(_)));
         let root = tempfile::tempdir().unwrap();
         let missing = root.path().canonicalize().unwrap().join("none");
         let wrapped = crate::private::open_directory(&missing, false);
@@ -319,6 +321,6 @@ mod tests {
             ..Attempt::default()
         };
         let done = attempt.perform(&Control::default(), &mut |_| {});
-        assert!(matches!(done, Err(Broken::Impossible(_))), "{done:?}");
+        assert!(matches!(done, Err(AttemptError::Impossible(_))), "{done:?}");
     }
 }

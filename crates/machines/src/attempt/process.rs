@@ -2,7 +2,7 @@
 //! with it, in other sessions too.
 
 use super::memory::{Enforce, Guard};
-use super::{Attempt, Broken, Process, STDERR, STDOUT, limits, orphans};
+use super::{Attempt, AttemptError, Process, STDERR, STDOUT, limits, orphans};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use rustix::time::Timespec;
@@ -155,7 +155,7 @@ fn start(command: &mut Command, cores: &[usize]) -> std::io::Result<Child> {
                 let leaves =
                     tries == 0 && WITHOUT_ROOM.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
                 if leaves || tries == TRIES {
-                    crate::jobs::make_room();
+                    crate::attempt_pool::make_room();
                     return Err(error);
                 }
                 tries += 1;
@@ -171,11 +171,11 @@ pub(super) fn run(
     attempt: &Attempt,
     control: &Control,
     begun: &mut dyn FnMut(Process),
-) -> Result<Usage, Broken> {
+) -> Result<Usage, AttemptError> {
     let [program, arguments @ ..] = attempt.argv.as_slice() else {
-        return Err(Broken::Impossible("there is nothing to run".to_string()));
+        return Err(AttemptError::Impossible("there is nothing to run".to_string()));
     };
-    let captured = |name: &str| -> Result<File, Broken> {
+    let captured = |name: &str| -> Result<File, AttemptError> {
         let path = attempt.captured.join(name);
         File::create(&path).map_err(|e| super::impossible(&path, &e))
     };
@@ -194,7 +194,7 @@ pub(super) fn run(
     let (child, pid) = {
         let mut life = control.life();
         if life.stopping.is_some() {
-            return Err(Broken::Stopped);
+            return Err(AttemptError::Stopped);
         }
         let child = start(&mut command, &attempt.limits.cores)
             .map_err(|e| cannot_start(program, &attempt.work, &e))?;
@@ -221,7 +221,7 @@ pub(super) fn run(
     drop(life);
     running.end_adopted(attempt);
     let seconds = begin.elapsed().as_secs_f64();
-    let usage = reap(child, seconds).map_err(|e| Broken::Failed {
+    let usage = reap(child, seconds).map_err(|e| AttemptError::Failed {
         why: format!("its end was lost: {e}"),
         exit: None,
         last_lines: Vec::new(),
@@ -231,10 +231,14 @@ pub(super) fn run(
     let out_of_memory = out_of_memory && !usage.succeeded(&attempt.accepts);
     let usage = Usage { overran, peak_memory, out_of_memory, ..usage };
     // What was done before it heard of its end is done.
-    if stopped && !usage.succeeded(&attempt.accepts) { Err(Broken::Stopped) } else { Ok(usage) }
+    if stopped && !usage.succeeded(&attempt.accepts) {
+        Err(AttemptError::Stopped)
+    } else {
+        Ok(usage)
+    }
 }
 
-fn cannot_start(program: &str, work: &Path, error: &std::io::Error) -> Broken {
+fn cannot_start(program: &str, work: &Path, error: &std::io::Error) -> AttemptError {
     use std::io::ErrorKind::{NotFound, PermissionDenied};
     let why = format!("'{program}' cannot be started: {error}");
     let lasting = match error.kind() {
@@ -242,7 +246,7 @@ fn cannot_start(program: &str, work: &Path, error: &std::io::Error) -> Broken {
         PermissionDenied => is_no_program(program, work),
         _ => !super::is_passing(error),
     };
-    if lasting { Broken::Impossible(why) } else { super::broken_for_now(why) }
+    if lasting { AttemptError::Impossible(why) } else { super::failed_for_now(why) }
 }
 
 /// Whether a program is there and nobody may execute it: that does not change by itself.

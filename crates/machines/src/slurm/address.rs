@@ -1,6 +1,6 @@
 //! The address of this machine that pilots are told to call: one that the nodes of the cluster can reach.
 
-use super::batch::say;
+use super::slurm_client::say;
 use slackline_model::Platform;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs, UdpSocket};

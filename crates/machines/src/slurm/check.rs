@@ -1,7 +1,7 @@
 //! Whether a cluster takes the jobs of a run: asked before the run begins, without a job being submitted.
 
-use super::batch::{NO_ANSWER, Submission, Ticket, gres, say};
-use super::frames::Post;
+use super::protocol::Post;
+use super::slurm_client::{NO_ANSWER, Submission, Ticket, gres, say};
 use super::{Mode, SlurmOptions};
 use slackline_model::units::fmt_bytes;
 use slackline_model::{HostId, Platform, TaskId, Workflow};

@@ -10,7 +10,7 @@
 //!
 //! This form stays the same in all versions, so that programs of different versions can say so.
 
-use super::frames::{Post, Reader, Seal, Writer};
+use super::protocol::{Post, Reader, Seal, Writer};
 use crate::private::{from_hex, hex, random};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};

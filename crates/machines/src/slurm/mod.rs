@@ -8,14 +8,14 @@
 //! outlives its pilot.
 
 mod address;
-mod batch;
-mod berth;
 mod check;
-mod frames;
 mod greeting;
-mod hub;
 mod pilot;
-mod places;
+mod pilot_dir;
+mod pilot_server;
+mod pilot_slot;
+mod protocol;
+mod slurm_client;
 #[cfg(test)]
 mod tests;
 
@@ -24,19 +24,19 @@ pub use check::{check, check_words};
 pub(crate) use pilot::slurm_seconds;
 pub use pilot::{Pilot, PilotError};
 
-use crate::attempt::Broken;
+use crate::attempt::AttemptError;
+use crate::attempt_pool::{Job, JobListener, JobResult, Label};
 use crate::folder::RunFolder;
-use crate::jobs::{Ear, Job, Label, Made};
-use crate::real::{Desk, News, Room, Turn, Workshop};
-use batch::{Batch, Refusal, Said, State, Submission, Ticket, gres, licences, of_ids};
-use berth::Berth;
-use frames::{FromPilot, JobTime, Post, ToPilot};
-use hub::{Heard, Hub, LinkId};
-use places::Places;
+use crate::machine_backend::{EventSender, Executor, ExecutorEvent, HostEvent, Room};
+use pilot_dir::PilotDir;
+use pilot_server::{Heard, LinkId, PilotServer};
+use pilot_slot::PilotSlot;
+use protocol::{FromPilot, JobTime, Post, ToPilot};
 use serde::{Deserialize, Serialize};
 use slackline_engine::{Accepted, BackendError, OpError, OpId, Outlook};
 use slackline_model::workflow::Command;
 use slackline_model::{HostId, Platform};
+use slurm_client::{Refusal, Said, SlurmClient, State, Submission, Ticket, gres, licences, of_ids};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -92,18 +92,18 @@ pub struct Slurm<'p> {
     platform: &'p Platform,
     folder: Arc<RunFolder>,
     options: SlurmOptions,
-    desk: Desk,
-    places: Places,
+    events: EventSender,
+    places: PilotDir,
     /// Number of this drive of the run: pilots that it starts use its key.
     drive: u32,
-    hub: Option<Hub>,
-    batch: Batch,
+    hub: Option<PilotServer>,
+    batch: SlurmClient,
     heard: Receiver<Heard>,
     said: Receiver<Said>,
-    berths: BTreeMap<Post, Berth>,
+    slots: BTreeMap<Post, PilotSlot>,
     links: BTreeMap<LinkId, Post>,
     /// Turns that were taken and not told.
-    turns: Vec<Turn>,
+    host_events: Vec<HostEvent>,
     /// Jobs of which it was told what came of them, since the engine last wrote.
     told: Vec<OpId>,
     /// Whether the jobs of the run are known: before, none is submitted.
@@ -122,9 +122,9 @@ impl<'p> Slurm<'p> {
         platform: &'p Platform,
         folder: Arc<RunFolder>,
         options: SlurmOptions,
-        desk: Desk,
+        events: EventSender,
     ) -> Result<Slurm<'p>, BackendError> {
-        let places = Places::of(folder.root());
+        let places = PilotDir::of(folder.root());
         let failed =
             |e: std::io::Error| BackendError::Machines(format!("the folder of the pilots: {e}"));
         places.make().map_err(failed)?;
@@ -132,39 +132,43 @@ impl<'p> Slurm<'p> {
         let keys = places.keys().map_err(failed)?;
         let (tell_heard, heard) = channel();
         let (tell_said, said) = channel();
-        let wake = |desk: Desk| move || desk.tell(News::Look);
-        let listener = hub::listener(options.listen, options.ports);
+        let wake = |events: EventSender| move || events.tell(ExecutorEvent::Wake);
+        let listener = pilot_server::listener(options.listen, options.ports);
         let hub = listener.and_then(|listener| {
-            Hub::open(listener, keys, hub::to_site(tell_heard, wake(desk.clone())))
+            PilotServer::open(
+                listener,
+                keys,
+                pilot_server::to_site(tell_heard, wake(events.clone())),
+            )
         });
         let hub = hub.map_err(|e| {
             BackendError::Machines(format!("cannot listen at {}: {e}", options.listen))
         })?;
         let called = SocketAddr::new(options.called, hub.address().port());
         places.announce(&called.to_string()).map_err(failed)?;
-        let wake = wake(desk.clone());
+        let wake = wake(events.clone());
         let (run, extra, every) =
             (options.run.clone(), options.sbatch.clone(), options.squeue_interval);
-        let batch = Batch::new(run, extra, every, move |what| {
+        let batch = SlurmClient::new(run, extra, every, move |what| {
             let _ = tell_said.send(what); // nobody may listen any more
             wake();
         });
-        let (berths, links, turns, told) = Default::default();
+        let (slots, links, host_events, told) = Default::default();
         let (hub, listed, settling) = (Some(hub), false, false);
         Ok(Slurm {
             platform,
             folder,
             options,
-            desk,
+            events,
             places,
             drive,
             hub,
             batch,
             heard,
             said,
-            berths,
+            slots,
             links,
-            turns,
+            host_events,
             told,
             listed,
             settling,
@@ -178,7 +182,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// Hosts that have a pilot whatever happens.
-    fn manned(&self) -> impl Iterator<Item = HostId> {
+    fn hosts_with_permanent_pilot(&self) -> impl Iterator<Item = HostId> {
         let pilots = self.options.mode == Mode::Pilots;
         self.platform
             .host_ids()
@@ -186,15 +190,15 @@ impl<'p> Slurm<'p> {
     }
 
     /// Wants a pilot for every host that is always there.
-    fn man(&mut self) -> Result<(), BackendError> {
+    fn request_permanent_pilots(&mut self) -> Result<(), BackendError> {
         for host in self.platform.host_ids() {
             self.folder
                 .make_host(&self.platform.host(host).name)
                 .map_err(|e| BackendError::Machines(e.to_string()))?;
         }
-        let manned: Vec<HostId> = self.manned().collect();
-        for host in manned {
-            self.berths.insert(Post { host, only: None }, Berth::wanted());
+        let hosts_with_permanent_pilot: Vec<HostId> = self.hosts_with_permanent_pilot().collect();
+        for host in hosts_with_permanent_pilot {
+            self.slots.insert(Post { host, only: None }, PilotSlot::wanted());
         }
         Ok(())
     }
@@ -225,14 +229,14 @@ impl<'p> Slurm<'p> {
     }
 
     fn submit(&mut self, post: Post) {
-        let Some(berth) = self.berths.get_mut(&post) else { return };
-        let ticket = Ticket { post, number: berth.next_pilot() };
+        let Some(slot) = self.slots.get_mut(&post) else { return };
+        let ticket = Ticket { post, number: slot.next_pilot() };
         let host = self.platform.host(post.host);
         let output = self.places.words(&ticket.short());
-        let cores = berth.cores().unwrap_or(host.cores).max(1);
-        let granted = berth.granted("SLACKLINE_MEMORY").and_then(|text| text.parse().ok());
-        let gpus = berth.granted("SLACKLINE_GPUS");
-        let resources = berth.granted("SLACKLINE_RESOURCES").filter(|_| post.only.is_some());
+        let cores = slot.cores().unwrap_or(host.cores).max(1);
+        let granted = slot.granted("SLACKLINE_MEMORY").and_then(|text| text.parse().ok());
+        let gpus = slot.granted("SLACKLINE_GPUS");
+        let resources = slot.granted("SLACKLINE_RESOURCES").filter(|_| post.only.is_some());
         let licences = licences(resources.as_deref(), self.platform);
         let (script, node) = (self.script(ticket), Some(host.name.to_string()));
         // A job for one task asks for what that needs, a pilot for all that its host has.
@@ -258,29 +262,28 @@ impl<'p> Slurm<'p> {
         while let Ok(heard) = self.heard.try_recv() {
             match heard {
                 Heard::Joined { link, mut to, post, number, running, time } => {
-                    let Some(berth) = self.berths.get_mut(&post).filter(|b| b.expects(number))
-                    else {
+                    let Some(slot) = self.slots.get_mut(&post).filter(|b| b.expects(number)) else {
                         let _ = to.write(&ToPilot::Quit); // no such pilot is expected
                         continue;
                     };
                     let keep: Vec<OpId> =
-                        running.iter().filter(|l| berth.knows(l)).map(|l| l.op).collect();
+                        running.iter().filter(|l| slot.knows(l)).map(|l| l.op).collect();
                     self.links.retain(|_, p| *p != post);
                     self.links.insert(link, post);
-                    let fresh = berth.join(number, to, running, time);
+                    let fresh = slot.join(number, to, running, time);
                     if let Some(JobTime { left, whole }) = time {
                         // What is left to one that has just begun is all there is.
                         let known = self.whole.entry(post.host).or_insert(whole);
                         *known = if fresh { left } else { *known };
                     }
-                    berth.tell(&ToPilot::Welcome { keep });
+                    slot.tell(&ToPilot::Welcome { keep });
                     self.find_made(post);
                     self.seat(post);
                 }
                 Heard::Refused { post, number, why } => {
-                    let berth = self.berths.get_mut(&post).filter(|b| b.expects(number));
-                    if let Some(berth) = berth {
-                        berth.refuse(why);
+                    let slot = self.slots.get_mut(&post).filter(|b| b.expects(number));
+                    if let Some(slot) = slot {
+                        slot.refuse(why);
                     }
                 }
                 Heard::Said(link, what) => {
@@ -289,8 +292,8 @@ impl<'p> Slurm<'p> {
                 }
                 Heard::Left(link) => {
                     let Some(post) = self.links.remove(&link) else { continue };
-                    if let Some(berth) = self.berths.get_mut(&post) {
-                        berth.leave();
+                    if let Some(slot) = self.slots.get_mut(&post) {
+                        slot.leave();
                     }
                     self.batch.look();
                 }
@@ -304,13 +307,13 @@ impl<'p> Slurm<'p> {
     fn hear(&mut self, post: Post, what: FromPilot) {
         match what {
             FromPilot::Begun { label, process } => {
-                self.desk.begun(&label, process);
-                self.desk.tell(News::Begun(label.op));
+                self.events.begun(&label, process);
+                self.events.tell(ExecutorEvent::JobStarted(label.op));
             }
             FromPilot::Made(made) => self.take(post, made),
             FromPilot::Bye(why) => {
-                if let Some(berth) = self.berths.get_mut(&post) {
-                    berth.end(why);
+                if let Some(slot) = self.slots.get_mut(&post) {
+                    slot.end(why);
                 }
             }
             FromPilot::Alive | FromPilot::Present { .. } => {}
@@ -318,23 +321,23 @@ impl<'p> Slurm<'p> {
     }
 
     /// Something has come of a job.
-    fn take(&mut self, post: Post, made: Made) {
+    fn take(&mut self, post: Post, made: JobResult) {
         let op = made.label.op;
         self.told.push(op);
-        if let Some(berth) = self.berths.get_mut(&post) {
-            berth.done(op);
+        if let Some(slot) = self.slots.get_mut(&post) {
+            slot.done(op);
         }
-        self.desk.ended(made);
+        self.events.ended(made);
         if post.only.is_some() {
-            self.berths.remove(&post);
+            self.slots.remove(&post);
         }
     }
 
     /// Takes what a pilot has kept because nobody listened.
     fn find_made(&mut self, post: Post) {
-        let Some(berth) = self.berths.get(&post) else { return };
+        let Some(slot) = self.slots.get(&post) else { return };
         let kept = self.places.kept();
-        let ours = kept.into_iter().filter(|m| m.label.host == post.host && berth.knows(&m.label));
+        let ours = kept.into_iter().filter(|m| m.label.host == post.host && slot.knows(&m.label));
         for made in ours.collect::<Vec<_>>() {
             self.take(post, made);
         }
@@ -342,43 +345,43 @@ impl<'p> Slurm<'p> {
 
     /// A pilot is there: its host can work, and what waited for it begins.
     fn seat(&mut self, post: Post) {
-        let Some(berth) = self.berths.get_mut(&post) else { return };
-        let first = !berth.is_there();
-        let ops = berth.seat();
-        let lease = berth.lease();
+        let Some(slot) = self.slots.get_mut(&post) else { return };
+        let first = !slot.is_there();
+        let ops = slot.seat();
+        let lease = slot.lease();
         if !ops.is_empty() {
             let why = "its pilot knows nothing of it".to_string();
-            self.turns.push(Turn::Dropped { ops, why });
+            self.host_events.push(HostEvent::JobsLost { ops, why });
         }
         match lease {
             _ if post.only.is_some() || !first => {}
-            Some(lease) => self.turns.push(Turn::Leased(lease)),
-            None => self.turns.push(Turn::Came(post.host)),
+            Some(lease) => self.host_events.push(HostEvent::LeaseReady(lease)),
+            None => self.host_events.push(HostEvent::Up(post.host)),
         }
     }
 
     /// What the batch system says of its jobs.
     fn note(&mut self, said: Said) {
         match said {
-            Said::Taken(ticket, job) => match self.berths.get_mut(&ticket.post) {
-                Some(berth) if berth.number() == Some(ticket.number) => berth.taken(job),
+            Said::Taken(ticket, job) => match self.slots.get_mut(&ticket.post) {
+                Some(slot) if slot.number() == Some(ticket.number) => slot.taken(job),
                 _ => self.batch.cancel(job), // nobody wants it any more
             },
             Said::NotTaken { ticket, why, refusal } => {
-                if let Some(berth) = self.berths.get_mut(&ticket.post) {
-                    berth.not_taken(ticket.number, why, refusal);
+                if let Some(slot) = self.slots.get_mut(&ticket.post) {
+                    slot.not_taken(ticket.number, why, refusal);
                 }
             }
             Said::Listing(jobs) => {
                 self.listed = true;
                 for (ticket, (job, state)) in &jobs {
-                    match self.berths.get_mut(&ticket.post) {
-                        Some(berth) => {
-                            berth.stands(ticket.number, job, state);
+                    match self.slots.get_mut(&ticket.post) {
+                        Some(slot) => {
+                            slot.stands(ticket.number, job, state);
                             if let Some(why) = state.is_vain() {
                                 let why =
                                     format!("its batch job {job} would wait for ever ({why})");
-                                berth.not_taken(ticket.number, why, Refusal::ForGood);
+                                slot.not_taken(ticket.number, why, Refusal::ForGood);
                                 self.batch.cancel(job.clone());
                             }
                         }
@@ -387,9 +390,9 @@ impl<'p> Slurm<'p> {
                         None => {}
                     }
                 }
-                for (post, berth) in &mut self.berths {
+                for (post, slot) in &mut self.slots {
                     let known = |number| jobs.contains_key(&Ticket { post: *post, number });
-                    berth.seen_in(known);
+                    slot.seen_in(known);
                 }
             }
         }
@@ -397,22 +400,22 @@ impl<'p> Slurm<'p> {
 
     /// Does what is due for every post.
     fn tend(&mut self) {
-        for post in self.berths.keys().copied().collect::<Vec<_>>() {
-            let Some(berth) = self.berths.get_mut(&post) else { continue };
-            if let Some(why) = berth.is_gone(RETURN) {
+        for post in self.slots.keys().copied().collect::<Vec<_>>() {
+            let Some(slot) = self.slots.get_mut(&post) else { continue };
+            if let Some(why) = slot.is_gone(RETURN) {
                 // It may have made something that nobody heard of.
                 self.find_made(post);
                 self.lose(post, why);
             }
-            let Some(berth) = self.berths.get_mut(&post) else { continue };
-            if berth.should_renew(IDLE) {
-                berth.renew();
+            let Some(slot) = self.slots.get_mut(&post) else { continue };
+            if slot.should_renew(IDLE) {
+                slot.renew();
                 self.links.retain(|_, p| *p != post);
                 continue; // it is gone at the next look
             }
-            if berth.is_vain() {
+            if slot.is_vain() {
                 self.give_up(post);
-            } else if self.listed && berth.needs_pilot() {
+            } else if self.listed && slot.needs_pilot() {
                 self.submit(post);
             }
         }
@@ -420,45 +423,51 @@ impl<'p> Slurm<'p> {
 
     /// A pilot is gone with all it had under way.
     fn lose(&mut self, post: Post, why: String) {
-        let Some(berth) = self.berths.get_mut(&post) else { return };
+        let Some(slot) = self.slots.get_mut(&post) else { return };
         let name = &self.platform.host(post.host).name;
         // A job for one task ended because the task used more memory than the job had.
         if post.only.is_some()
             && why.contains(OUT_OF_MEMORY)
-            && let Some(made) = berth.held_job().and_then(out_of_memory)
+            && let Some(made) = slot.held_job().and_then(out_of_memory)
         {
             return self.take(post, made);
         }
         let why = format!("the pilot on '{name}' is gone: {why}");
-        let ops = berth.lose();
-        match berth.lease() {
+        let ops = slot.lose();
+        match slot.lease() {
             Some(lease) => {
-                self.berths.remove(&post);
+                self.slots.remove(&post);
                 let (host, error) = (Some(post.host), Some(OpError::Transient(why)));
-                self.turns.push(Turn::Over { lease, host, error });
+                self.host_events.push(HostEvent::LeaseEnded { lease, host, error });
             }
             None if post.only.is_some() => {
-                self.berths.remove(&post);
-                self.turns.push(Turn::Dropped { ops, why });
+                self.slots.remove(&post);
+                self.host_events.push(HostEvent::JobsLost { ops, why });
             }
-            None => self.turns.push(Turn::Went { host: post.host, keeps_data: true, why }),
+            None => {
+                self.host_events.push(HostEvent::Down { host: post.host, keeps_data: true, why })
+            }
         }
     }
 
     /// Pilots for a post never call: it would not help to go on.
     fn give_up(&mut self, post: Post) {
-        let Some(berth) = self.berths.get_mut(&post) else { return };
-        let why = berth.give_up();
-        match berth.lease() {
+        let Some(slot) = self.slots.get_mut(&post) else { return };
+        let why = slot.give_up();
+        match slot.lease() {
             Some(lease) => {
-                self.berths.remove(&post);
+                self.slots.remove(&post);
                 let error = Some(OpError::Refused(why));
-                self.turns.push(Turn::Over { lease, host: Some(post.host), error });
+                self.host_events.push(HostEvent::LeaseEnded {
+                    lease,
+                    host: Some(post.host),
+                    error,
+                });
             }
             None if post.only.is_some() => {
-                if let Some(Job { label, .. }) = self.berths.remove(&post).and_then(Berth::job) {
-                    let how = Err(Broken::Failed { why, exit: None, last_lines: Vec::new() });
-                    self.desk.ended(Made { label, how });
+                if let Some(Job { label, .. }) = self.slots.remove(&post).and_then(PilotSlot::job) {
+                    let how = Err(AttemptError::Failed { why, exit: None, last_lines: Vec::new() });
+                    self.events.ended(JobResult { label, how });
                 }
             }
             None => self.given_up = Some(why),
@@ -468,15 +477,15 @@ impl<'p> Slurm<'p> {
     /// Why no host will ever work again, where that is so.
     fn is_hopeless(&self) -> Option<&String> {
         let leasable = || self.platform.host_ids().any(|host| self.is_leasable(host));
-        let vain = |berth: &Berth| berth.is_given_up() && !berth.is_there();
-        self.given_up.as_ref().filter(|_| self.berths.values().all(vain) && !leasable())
+        let vain = |slot: &PilotSlot| slot.is_given_up() && !slot.is_there();
+        self.given_up.as_ref().filter(|_| self.slots.values().all(vain) && !leasable())
     }
 
     /// Ends a pilot that nobody needs any more.
     fn dismiss(&mut self, post: Post) {
-        let Some(mut berth) = self.berths.remove(&post) else { return };
-        if !berth.tell(&ToPilot::Quit)
-            && let Some(job) = berth.batch_job()
+        let Some(mut slot) = self.slots.remove(&post) else { return };
+        if !slot.tell(&ToPilot::Quit)
+            && let Some(job) = slot.batch_job()
         {
             self.batch.cancel(job);
         }
@@ -488,40 +497,40 @@ impl<'p> Slurm<'p> {
 const OUT_OF_MEMORY: &str = "OUT_OF_MEMORY";
 
 /// What came of a job that used more memory than it was granted.
-fn out_of_memory(job: &Job) -> Option<Made> {
+fn out_of_memory(job: &Job) -> Option<JobResult> {
     let grant = job.attempt.limits.memory?;
-    let how = Err(Broken::Memory { grant, peak: None, last_lines: Vec::new() });
-    Some(Made { label: job.label.clone(), how })
+    let how = Err(AttemptError::Memory { grant, peak: None, last_lines: Vec::new() });
+    Some(JobResult { label: job.label.clone(), how })
 }
 
-impl Workshop for Slurm<'_> {
+impl Executor for Slurm<'_> {
     fn open(&mut self) -> Result<(), BackendError> {
         self.listed = true; // there is nothing to list
-        self.man()?;
+        self.request_permanent_pilots()?;
         let why = "its pilot has not come yet".to_string();
-        let went = |host| Turn::Went { host, keeps_data: true, why: why.clone() };
-        self.turns = self.manned().map(went).collect();
+        let went = |host| HostEvent::Down { host, keeps_data: true, why: why.clone() };
+        self.host_events = self.hosts_with_permanent_pilot().map(went).collect();
         Ok(())
     }
 
     fn take_up(&mut self, under_way: &[Label]) -> Result<Vec<Label>, BackendError> {
-        self.man()?;
+        self.request_permanent_pilots()?;
         self.settling = true;
         if self.options.mode == Mode::Pilots {
             for host in self.platform.host_ids() {
-                self.berths.entry(Post { host, only: None }).or_insert_with(Berth::awaited);
+                self.slots.entry(Post { host, only: None }).or_insert_with(PilotSlot::awaited);
             }
         }
         for label in under_way {
             let only = (self.options.mode == Mode::Job).then_some(label.op);
             let post = Post { host: label.host, only };
-            self.berths.entry(post).or_insert_with(Berth::awaited).expect(label.clone());
+            self.slots.entry(post).or_insert_with(PilotSlot::awaited).expect(label.clone());
         }
         self.batch.look();
         let end = Instant::now() + GREETING;
         loop {
             self.listen();
-            let missing = self.berths.values().any(Berth::should_call);
+            let missing = self.slots.values().any(PilotSlot::should_call);
             if (self.listed && !missing) || Instant::now() > end {
                 break;
             }
@@ -530,11 +539,11 @@ impl Workshop for Slurm<'_> {
         self.posts().into_iter().for_each(|post| self.find_made(post));
         let mut kept: Vec<Label> = Vec::new();
         kept.extend(under_way.iter().filter(|l| self.told.contains(&l.op)).cloned());
-        for (post, berth) in &mut self.berths {
-            kept.extend(berth.keep_expected());
-            if post.only.is_none() && berth.is_wanted() && !berth.is_there() {
+        for (post, slot) in &mut self.slots {
+            kept.extend(slot.keep_expected());
+            if post.only.is_none() && slot.is_wanted() && !slot.is_there() {
                 let why = "its pilot has not called again".to_string();
-                self.turns.push(Turn::Went { host: post.host, keeps_data: true, why });
+                self.host_events.push(HostEvent::Down { host: post.host, keeps_data: true, why });
             }
         }
         Ok(kept)
@@ -543,35 +552,35 @@ impl Workshop for Slurm<'_> {
     fn begin(&mut self, job: Job) -> Accepted {
         let only = (self.options.mode == Mode::Job).then_some(job.label.op);
         let post = Post { host: job.label.host, only };
-        self.berths.entry(post).or_insert_with(Berth::wanted).begin(job)
+        self.slots.entry(post).or_insert_with(PilotSlot::wanted).begin(job)
     }
 
     fn room(&self, host: HostId) -> Room {
         let whole = self.whole.get(&host).copied().unwrap_or(f64::INFINITY);
-        let left = match (self.options.mode, self.berths.get(&Post { host, only: None })) {
-            (Mode::Pilots, Some(berth)) => berth.left(),
+        let left = match (self.options.mode, self.slots.get(&Post { host, only: None })) {
+            (Mode::Pilots, Some(slot)) => slot.left(),
             _ => whole, // every job has all of it
         };
         Room { left, whole }
     }
 
     fn outgrown(&mut self, host: HostId) {
-        if let Some(berth) = self.berths.get_mut(&Post { host, only: None }) {
-            berth.outgrow();
+        if let Some(slot) = self.slots.get_mut(&Post { host, only: None }) {
+            slot.outgrow();
         }
     }
 
     fn stop(&mut self, op: OpId, at_once: bool) {
-        let holds = |(_, berth): &(&Post, &mut Berth)| berth.has(op);
-        let Some((&post, berth)) = self.berths.iter_mut().find(holds) else { return };
-        if let Some(job) = berth.withdraw(op) {
+        let holds = |(_, slot): &(&Post, &mut PilotSlot)| slot.has(op);
+        let Some((&post, slot)) = self.slots.iter_mut().find(holds) else { return };
+        if let Some(job) = slot.withdraw(op) {
             // It has not begun.
-            self.desk.ended(Made { label: job.label, how: Err(Broken::Stopped) });
+            self.events.ended(JobResult { label: job.label, how: Err(AttemptError::Stopped) });
             if post.only.is_some() {
                 self.dismiss(post);
             }
         } else {
-            berth.tell(&ToPilot::Stop { op, at_once });
+            slot.tell(&ToPilot::Stop { op, at_once });
         }
     }
 
@@ -579,23 +588,23 @@ impl Workshop for Slurm<'_> {
         if self.options.mode == Mode::Job {
             return Ok(Accepted::Running); // every job comes with its machine
         }
-        let berth = self.berths.entry(Post { host, only: None }).or_insert_with(Berth::wanted);
-        berth.order(lease);
-        Ok(if berth.is_there() { Accepted::Running } else { Accepted::Waiting })
+        let slot = self.slots.entry(Post { host, only: None }).or_insert_with(PilotSlot::wanted);
+        slot.order(lease);
+        Ok(if slot.is_there() { Accepted::Running } else { Accepted::Waiting })
     }
 
     fn release(&mut self, lease: OpId) {
-        let leased = self.berths.iter().find(|(_, berth)| berth.lease() == Some(lease));
+        let leased = self.slots.iter().find(|(_, slot)| slot.lease() == Some(lease));
         if let Some(post) = leased.map(|(post, _)| *post) {
             self.dismiss(post);
         }
-        self.turns.push(Turn::Over { lease, host: None, error: None });
+        self.host_events.push(HostEvent::LeaseEnded { lease, host: None, error: None });
     }
 
-    fn look(&mut self, turns: &mut Vec<Turn>) -> Result<(), BackendError> {
+    fn look(&mut self, host_events: &mut Vec<HostEvent>) -> Result<(), BackendError> {
         self.listen();
         self.tend();
-        turns.append(&mut self.turns);
+        host_events.append(&mut self.host_events);
         match self.is_hopeless() {
             Some(why) => Err(BackendError::Machines(why.clone())),
             None => Ok(()),
@@ -605,12 +614,12 @@ impl Workshop for Slurm<'_> {
     fn heard(&mut self) {
         self.told.drain(..).for_each(|op| self.places.forget(op));
         if std::mem::take(&mut self.settling) {
-            let idle = self.berths.iter().filter(|(_, berth)| !berth.is_wanted());
+            let idle = self.slots.iter().filter(|(_, slot)| !slot.is_wanted());
             let idle: Vec<Post> = idle.map(|(post, _)| *post).collect();
             idle.into_iter().for_each(|post| self.dismiss(post));
             // Nobody asks for what is left of jobs that were begun anew.
             for made in self.places.kept() {
-                if !self.berths.values().any(|berth| berth.knows(&made.label)) {
+                if !self.slots.values().any(|slot| slot.knows(&made.label)) {
                     self.places.forget(made.label.op);
                 }
             }
@@ -619,8 +628,8 @@ impl Workshop for Slurm<'_> {
 
     fn outlook(&self) -> Outlook {
         let mut outlook = Outlook::Hopeless;
-        for berth in self.berths.values().filter(|berth| !berth.is_there()) {
-            match berth.hope() {
+        for slot in self.slots.values().filter(|slot| !slot.is_there()) {
+            match slot.hope() {
                 Outlook::Revives => return Outlook::Revives,
                 Outlook::Unknown => outlook = Outlook::Unknown,
                 _ => {}
@@ -640,7 +649,7 @@ impl Workshop for Slurm<'_> {
 
 impl Slurm<'_> {
     fn posts(&self) -> Vec<Post> {
-        self.berths.keys().copied().collect()
+        self.slots.keys().copied().collect()
     }
 }
 

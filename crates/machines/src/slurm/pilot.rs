@@ -2,12 +2,12 @@
 //! tells how they ended. When the engine is gone it finishes what it has under way, keeps what came of
 //! it in the folder of the run, and waits a while for an engine that goes on.
 
-use super::batch::say;
-use super::frames::{FromPilot, JobTime, Post, Reader, ToPilot, Writer};
 use super::greeting::{self, Hello, Key, Refusal};
-use super::places::Places;
-use crate::attempt::{Broken, HOST_VARIABLE, Process, TASK_VARIABLE, end_orphans};
-use crate::jobs::{Crew, Ear, Job, Label, Made};
+use super::pilot_dir::PilotDir;
+use super::protocol::{FromPilot, JobTime, Post, Reader, ToPilot, Writer};
+use super::slurm_client::say;
+use crate::attempt::{AttemptError, HOST_VARIABLE, Process, TASK_VARIABLE, end_orphans};
+use crate::attempt_pool::{Crew, Job, JobListener, JobResult, Label};
 use slackline_engine::OpId;
 use slackline_model::HostId;
 use std::collections::BTreeMap;
@@ -64,17 +64,17 @@ enum Event {
     /// A connection is gone.
     Cut(u64),
     Begun(Label, Process),
-    Made(Made),
+    Made(JobResult),
 }
 
 struct Teller(Sender<Event>);
 
-impl Ear for Teller {
+impl JobListener for Teller {
     fn begun(&self, label: &Label, process: Process) {
         let _ = self.0.send(Event::Begun(label.clone(), process)); // it may be about to end
     }
 
-    fn ended(&self, made: Made) {
+    fn ended(&self, made: JobResult) {
         let _ = self.0.send(Event::Made(made));
     }
 }
@@ -91,7 +91,7 @@ impl Pilot {
     }
 
     fn work(&self, interrupted: &AtomicBool) -> Result<(), String> {
-        let places = Places::of(&self.folder);
+        let places = PilotDir::of(&self.folder);
         let key = places.key(self.drive).map_err(|e| format!("the key of the run: {e}"))?;
         if self.only.is_none() {
             // What an earlier pilot for this host left has nobody any more.
@@ -125,7 +125,7 @@ impl Pilot {
 
 struct Duty<'p> {
     pilot: &'p Pilot,
-    places: Places,
+    places: PilotDir,
     key: Key,
     post: Post,
     crew: Crew,
@@ -184,7 +184,7 @@ impl Duty<'_> {
                     let op = made.label.op;
                     self.jobs.remove(&op);
                     // First of all it is kept; where that fails, to tell it is all that is left.
-                    let over = !matches!(made.how, Err(Broken::Stopped));
+                    let over = !matches!(made.how, Err(AttemptError::Stopped));
                     let kept = if over { self.places.keep(&made) } else { Ok(()) };
                     self.tell(&FromPilot::Made(made));
                     kept.map_err(|e| format!("what came of a task cannot be kept: {e}"))?;

@@ -1,12 +1,12 @@
 //! Engine and pilot over a real socket, without a batch system between them.
 
-use super::frames::{FromPilot, Post, Reader, Seal, ToPilot, Writer};
 use super::greeting::{self, Hello, Key, PROTOCOL, Refusal, VERSION};
-use super::hub::{self, Heard, Hub, Outlet};
 use super::pilot::Pilot;
-use super::places::Places;
+use super::pilot_dir::PilotDir;
+use super::pilot_server::{self, Heard, Outlet, PilotServer};
+use super::protocol::{FromPilot, Post, Reader, Seal, ToPilot, Writer};
 use crate::attempt::Attempt;
-use crate::jobs::{Job, Label};
+use crate::attempt_pool::{Job, Label};
 use slackline_engine::OpId;
 use slackline_model::{HostId, TaskId};
 use std::collections::BTreeMap;
@@ -23,15 +23,18 @@ const POST: Post = Post { host: HostId(0), only: None };
 /// A loaded machine may take its time.
 const LONG: Duration = Duration::from_secs(60);
 
-fn open(keys: BTreeMap<u32, Key>) -> (Hub, Receiver<Heard>) {
+fn open(keys: BTreeMap<u32, Key>) -> (PilotServer, Receiver<Heard>) {
     let (tell, heard) = channel();
     let tell = move |what| drop(tell.send(what));
-    (Hub::open(super::hub::listener(HERE, None).unwrap(), keys, tell).unwrap(), heard)
+    (
+        PilotServer::open(super::pilot_server::listener(HERE, None).unwrap(), keys, tell).unwrap(),
+        heard,
+    )
 }
 
 /// An engine that pilots of a run find.
-fn engine(run: &Path) -> (Hub, Receiver<Heard>) {
-    let places = Places::of(run);
+fn engine(run: &Path) -> (PilotServer, Receiver<Heard>) {
+    let places = PilotDir::of(run);
     places.make().unwrap();
     places.begin_drive().unwrap();
     let (hub, heard) = open(places.keys().unwrap());
@@ -217,7 +220,7 @@ fn other_versions_are_told_apart_with_both_names() {
 #[test]
 fn an_impostor_at_the_port_gets_nothing() {
     let run = tempfile::tempdir().unwrap();
-    let places = Places::of(run.path());
+    let places = PilotDir::of(run.path());
     places.make().unwrap();
     places.begin_drive().unwrap();
     let key = places.key(1).unwrap().to_text();
@@ -291,7 +294,7 @@ fn an_impostor_at_the_port_gets_nothing() {
 fn cpu_of_sockets() -> f64 {
     let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
     let threads = std::fs::read_dir("/proc/self/task").unwrap().map(|t| t.unwrap().path());
-    let ours = threads.filter(|t| read(t.join("comm")).trim() == hub::THREAD);
+    let ours = threads.filter(|t| read(t.join("comm")).trim() == pilot_server::THREAD);
     let nanoseconds = |t: std::path::PathBuf| {
         read(t.join("schedstat")).split(' ').next().and_then(|ns| ns.parse::<f64>().ok())
     };
@@ -392,7 +395,7 @@ fn a_pilot_works_on_for_an_engine_that_comes_back_in_time() {
         let (_hub, heard) = engine(run.path());
         let (mut to, running) = joined(&heard);
         // Either it is still under way, or what came of it is kept.
-        let kept = || Places::of(run.path()).kept().iter().any(|made| made.label == label);
+        let kept = || PilotDir::of(run.path()).kept().iter().any(|made| made.label == label);
         assert!(running == [label.clone()] || kept());
         to.write(&ToPilot::Welcome { keep: vec![label.op] }).unwrap();
         let patience = Instant::now() + LONG;

@@ -1,5 +1,4 @@
-//! What a decoding has to know of the schedule before the change: where all is as it was, nothing has
-//! to be placed anew.
+//! State of the schedule before a change. While a decoding agrees with it, tasks need not be placed again.
 
 use crate::compact::Compact;
 

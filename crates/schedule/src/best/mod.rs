@@ -37,9 +37,9 @@ pub const BEST: Algorithm = Algorithm {
 
 /// Walks that search side by side.
 const ISLANDS: usize = 4;
-/// How often they share their best.
+/// Number of rounds after each of which the islands exchange their best plan.
 const ROUNDS: usize = 8;
-/// Changes between two looks at the clock.
+/// Changes between two checks of the clock.
 const SLICE: u64 = 256;
 /// Tasks x banks beyond which only the portfolio is run.
 const LARGEST: usize = 20_000_000;
@@ -62,7 +62,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     search(problem, request, None)
 }
 
-/// The same, with a bound that the caller already knows.
+/// Searches with a lower bound that the caller already knows.
 pub(crate) fn search(
     problem: &Problem<'_>,
     request: &Request,
@@ -94,8 +94,8 @@ pub(crate) fn search(
     let archipelago = Archipelago { compact: &compact, tails: &tails, bound, request, budget };
     let found = in_pool(request.threads, || archipelago.search(plans));
     let first = shortest(portfolio);
-    // Insertion into gaps of wide tasks, and inputs that leave in turn, are more than a list can
-    // say: keep the better of both.
+    // Insertion into gaps of wide tasks, and inputs that leave in turn, cannot be expressed as a list: keep the
+    // better of both.
     Ok(match found {
         Some((makespan, plan)) if approx::lt(makespan, first.makespan()) => {
             let found = compact.schedule(problem, &plan.order, &plan.choice);
@@ -245,7 +245,7 @@ impl Archipelago<'_> {
         }
     }
 
-    /// The worst island goes on from the best one's plan.
+    /// Replaces the plan of the worst island by that of the best one.
     fn exchange(&self, islands: &mut [Island<'_>]) {
         let (mut best, mut worst) = (0, 0);
         for i in 1..islands.len() {

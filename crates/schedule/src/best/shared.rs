@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use slackline_model::rng::{self, Stream};
 use slackline_model::{HostId, Problem, ProcId, Schedule, TaskId, approx};
 
-/// Visits of a task or a processor that a search may take unless told otherwise.
+/// Default limit of the effort of a search, in visits of a task or a processor.
 const EFFORT: f64 = 2e8;
 /// Most changes tried per unfinished task.
 const MOST_EACH: u64 = 600;

@@ -1,4 +1,4 @@
-//! What a walk keeps from change to change is what a fresh decoding gives.
+//! Agreement of the state that a walk updates from change to change with a fresh decoding.
 
 use super::walk::Walk;
 use crate::bounds::Bounder;

@@ -1,11 +1,12 @@
 //! A walk over schedules: one current schedule, moves that change the order or the bank of a
 //! task, and their evaluation.
 //!
-//! A schedule is a list of tasks in the order of their starts with a bank each (or none: then the
-//! bank on which finish time plus tail is least). Decoding takes the list in order and starts each
-//! task as early as its data and a core of its bank allow. Every schedule without needless
-//! idle time is the decoding of some list. A change at a position leaves what comes before it as it
-//! is; after it only tasks are placed anew whose parents, or whose bank, are not as they were; and a
+//! A schedule is a list of tasks in the order of their starts with a bank each (or none: then the bank on which
+//! finish time plus tail is least). Decoding takes the list in order and starts each task as early as its data
+//! and a core of its bank allow. Every schedule without needless idle time is the decoding of some list. A
+//! change at a position leaves the tasks before it unchanged; after it only tasks are placed again whose
+//! parents or bank have changed; and a decoding that cannot stay below the limit is stopped at once: O(v + e)
+//! for the worst move, far less for most.
 //! decoding that cannot stay below the limit any more is given up at once: O(v + e) for the worst
 //! move, far less for most.
 
@@ -21,7 +22,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Positions between two remembered states of the cores.
 const STRIDE: usize = 16;
 
-/// Where and when a task runs.
+/// Core and dates of a task in the current decoding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Placed {
     start: f64,
@@ -49,7 +50,7 @@ pub(crate) struct Draft {
 /// See the module's head.
 pub(crate) struct Walk<'c> {
     compact: &'c Compact,
-    /// What follows a task at a bank at least (`task * banks + bank`).
+    /// Least time from the end of a task at a bank to the end of the schedule (`task * banks + bank`).
     tail: &'c [f64],
     plan: Draft,
     position: Vec<u32>,
@@ -316,7 +317,7 @@ impl<'c> Walk<'c> {
     }
 
     /// Decodes the list from a position on; `None` as soon as the end cannot stay within the limit.
-    /// From `end` on the list is the one that was decoded last, and `before` knows the cores there.
+    /// From `end` on the list is the one that was decoded last, and `before` has the cores there.
     fn decode(&mut self, (from, end): (usize, usize), limit: f64) -> Option<f64> {
         let compact = self.compact;
         let mut cores = std::mem::take(&mut self.cores);
@@ -373,7 +374,7 @@ impl<'c> Walk<'c> {
         (end <= limit).then_some(end)
     }
 
-    /// Where and when a task runs now that all before it are placed.
+    /// Places a task after all tasks before it in the list, and returns its core and dates.
     #[inline]
     fn place(&mut self, task: u32) -> Placed {
         let t = task as usize;
@@ -388,8 +389,8 @@ impl<'c> Walk<'c> {
         Placed { due: placed.finish + tail, ..placed }
     }
 
-    /// Another place for a task, which can be taken back; its children hear of it if they are to be
-    /// told.
+    /// Changes the place of a task and records the old one for undoing. With `tell`, its children are marked
+    /// for re-placement if its end or bank has changed.
     #[inline]
     fn renew(&mut self, task: u32, placed: Placed, tell: bool) {
         let old = std::mem::replace(&mut self.placed[task as usize], placed);
@@ -493,7 +494,7 @@ impl<'c> Walk<'c> {
         best.map_or(UNPLACED, |(_, placed)| placed)
     }
 
-    /// The same arrival everywhere but at the banks of parents.
+    /// Computes arrivals on a network where they are equal at all banks except those of parents.
     fn arrivals_uniform(&mut self, task: usize) {
         let compact = self.compact;
         let parents = compact.parents.of(task);

@@ -43,7 +43,7 @@ pub(crate) fn round_up(bound: f64, granule: Option<f64>) -> f64 {
     }
 }
 
-/// Calls back with every time that can add up to a date, until the callback says stop.
+/// Calls back with every time that can add up to a date, until the callback returns false.
 fn visit(compact: &Compact, mut see: impl FnMut(f64) -> bool) {
     let banks = compact.banks();
     let dates = compact.avail.iter().copied().chain([compact.past]);

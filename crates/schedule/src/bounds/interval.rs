@@ -19,8 +19,8 @@ pub(crate) struct Window {
     pub(crate) width: f64,
 }
 
-/// The largest `T + x / m` over intervals, never below `horizon`, which must be a bound already.
-/// `open` says when each processor is free; at most `left_ends` left ends are tried.
+/// The largest `T + x / m` over intervals, never below `horizon`, which must be a bound already. `open` has the
+/// date at which each processor is free; at most `left_ends` left ends are tried.
 pub(crate) fn bound(windows: &[Window], open: &[f64], horizon: f64, left_ends: usize) -> f64 {
     let mut ends: Vec<f64> =
         windows.iter().flat_map(|w| [w.head, horizon - w.tail - w.seconds]).collect();
@@ -55,7 +55,7 @@ pub(crate) fn bound(windows: &[Window], open: &[f64], horizon: f64, left_ends: u
     horizon + worst / open.len() as f64
 }
 
-/// What processors that open at their dates can do in a stretch of time.
+/// Computing time in an interval of processors that open at different dates.
 struct Capacity {
     /// The dates that differ, in order, with how many processors open up to each and the sum of their dates.
     dates: Vec<(f64, f64, f64)>,

@@ -10,7 +10,7 @@
 
 use crate::compact::{Compact, Links};
 
-/// How many relatives are tried on the spot; more would make hubs quadratic.
+/// Most relatives that are tried directly; more would make the effort quadratic in hubs.
 const MOST_LOCAL: usize = 24;
 
 /// A problem as the bounds see it: the times of tasks at banks, and when banks are free.

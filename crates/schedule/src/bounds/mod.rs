@@ -2,7 +2,7 @@
 //!
 //! - [`critical_path`]: every task at its fastest, transfers free.
 //! - [`area`]: all work at its fastest, spread evenly.
-//! - `pools`: what tasks share besides processors.
+//! - `pools`: resources other than processors that tasks share.
 //! - heads and tails that count transfers (`levels`), unrelated machines by linear programming
 //!   duality (`load`), stretches of time that must hold too much work (`interval`), and, for
 //!   problems of moderate size, all of these under the assumption that the plan ends by T: if they
@@ -144,7 +144,7 @@ pub(crate) struct Bounder<'c> {
     /// Processor-seconds of task x bank.
     area: Vec<f64>,
     granule: Option<f64>,
-    /// Tasks that share something besides processors.
+    /// Tasks that share resources other than processors.
     groups: Vec<(Vec<f64>, Vec<f64>)>,
 }
 
@@ -235,7 +235,7 @@ impl<'c> Bounder<'c> {
                 None => low + step,
             };
             if self.contradicts(target) {
-                // The end lies beyond the target: at the next granule at least.
+                // The end is after the target: at the next granule at least.
                 low = match self.granule {
                     Some(g) => self.round(target + g * 0.5),
                     None => target,

@@ -1,5 +1,5 @@
-//! Bounds from what tasks share besides processors: all that is demanded of a resource has to fit into
-//! what there is of it, and tasks that each take more than half of a pool run one after another.
+//! Bounds from shared resources other than processors: the total demand for a resource has to fit into its
+//! capacity over time, and tasks that each take more than half of a pool run one after another.
 
 use super::interval::Window;
 use crate::compact::Compact;

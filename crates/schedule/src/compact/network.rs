@@ -127,15 +127,16 @@ impl FlatNetwork {
         self.latency[at] + bytes * self.seconds_per_byte[at]
     }
 
-    /// What tells the connection of two groups from others.
+    /// Returns latency, seconds per byte and streams of the connection between two groups; pairs with equal
+    /// values are interchangeable.
     pub(super) fn pair(&self, from: usize, to: usize) -> (f64, f64, f64) {
         let at = from * self.groups + to;
         let streams = self.streams.get(at).copied().unwrap_or(1.0);
         (self.latency[at], self.seconds_per_byte[at], streams)
     }
 
-    /// Whether all transfers take the same time over another network; `several` says whether some
-    /// edge has several files.
+    /// Whether all transfers take the same time over another network; `several` is set if some edge has several
+    /// files.
     pub(super) fn equals(&self, other: &FlatNetwork, several: bool) -> bool {
         let streams = |network: &FlatNetwork, at| network.streams.get(at).copied().unwrap_or(1.0);
         self.latency == other.latency

@@ -46,7 +46,7 @@ pub const EXACT: Algorithm = Algorithm {
 
 /// Tasks that fit the set of placed tasks.
 const MOST_TASKS: usize = 128;
-/// Nodes unless told otherwise.
+/// Default limit on nodes.
 const DEFAULT_NODES: u64 = 3_000_000;
 
 /// A plan and what has been proven of it.
@@ -71,7 +71,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     Ok(solve(problem, request)?.schedule)
 }
 
-/// The same where tasks share more than processors.
+/// Solves problems in which tasks share more than processors.
 fn solve_shared(
     problem: &Problem<'_>,
     request: &Request,
@@ -113,7 +113,7 @@ pub fn solve(problem: &Problem<'_>, request: &Request) -> Result<Solved, PlanErr
     if problem.has_pools() {
         return Ok(solve_shared(problem, request, budget, bound, schedule));
     }
-    // Tasks over several hosts, and inputs that leave in turn, are more than banks can say.
+    // Tasks over several hosts, and inputs that leave in turn, cannot be expressed with banks.
     let Some(compact) = Compact::new(problem).ok().filter(|c| c.faithful) else {
         return Ok(Solved { schedule, bound, nodes: 0 });
     };

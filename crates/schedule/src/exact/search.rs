@@ -6,7 +6,7 @@ use crate::bounds::levels::{Levels, Scratch, View};
 use crate::budget::Budget;
 use crate::compact::Compact;
 
-/// Nodes between two looks at the clock.
+/// Nodes between two checks of the clock.
 const SLICE: u64 = 1024;
 
 /// One more task started.
@@ -21,7 +21,7 @@ struct Child {
     bound: f64,
 }
 
-/// What a step changed besides the task itself.
+/// State that a step changed in addition to the task itself, for undoing.
 struct Undo {
     core: usize,
     avail: f64,
@@ -39,7 +39,7 @@ pub(super) struct Search<'c> {
     over: bool,
     /// Completions must not end after this to be worth looking for.
     cutoff: f64,
-    /// What is still possible at the root, and the tails that follow.
+    /// Remaining possibilities at the root, and the tails that follow.
     view: View<'c>,
     levels: Levels,
     scratch: Scratch,
@@ -313,7 +313,7 @@ impl<'c> Search<'c> {
         self.memo.dominated(&key, &dates)
     }
 
-    /// What can start next, most urgent first.
+    /// Lists the tasks and banks that can start next, most urgent first.
     fn children(&self) -> Vec<Child> {
         let (compact, banks) = (self.compact, self.compact.banks());
         let mut children = Vec::new();

@@ -1,13 +1,13 @@
 //! The search where tasks share more than processors: over orders of starts and hosts, each task at its
 //! earliest start beside those placed before it.
 //!
-//! Placed by rising start, a shortest schedule in which nothing can begin earlier finds its cores and
-//! pools: so nodes add one task that does not begin before the last one, and one whose earliest start
-//! lies before the last begin is left out (another order has it). Cores of a host are one more pool: a
-//! count suffices, as intervals that never exceed it can always be given cores. A node is cut off when
-//! heads and tails, or what is left to do in some pool, show that no completion is shorter; and when a
-//! node visited before had the same tasks at the same hosts, none of those that still matter ending
-//! later, the last start no later and no larger sum of starts.
+//! Placed by rising start, a shortest schedule in which nothing can begin earlier finds its cores and pools: so
+//! nodes add one task that does not begin before the last one, and one whose earliest start is before the last
+//! begin is left out (another order has it). Cores of a host are one more pool: a count suffices, as intervals
+//! that never exceed it can always be given cores. A node is cut off when heads and tails, or the remaining
+//! demand for some pool, show that no completion is shorter; and when a node visited before had the same tasks
+//! at the same hosts, none of those that still matter ending later, the last start no later and no larger sum
+//! of starts.
 
 use super::memo::Memo;
 use crate::bounds::Bounder;
@@ -17,7 +17,7 @@ use crate::compact::Compact;
 use slackline_model::{Placement, Problem, ProcId, Schedule, approx};
 use std::sync::Arc;
 
-/// Nodes between two looks at the clock.
+/// Nodes between two checks of the clock.
 const SLICE: u64 = 256;
 
 /// One more task started.
@@ -40,7 +40,7 @@ pub(super) struct Search<'c, 'p> {
     over: bool,
     cutoff: f64,
     levels: Levels,
-    /// How much there is: of the cores of every bank, then of every pool.
+    /// Capacities: of the cores of every bank, then of every pool.
     capacity: Vec<u64>,
     /// Per task and bank: what it takes of which.
     takes: Vec<Arc<[(u32, u64)]>>,
@@ -61,7 +61,7 @@ pub(super) struct Search<'c, 'p> {
     found: Option<(Vec<u32>, Vec<u32>, Vec<f64>)>,
 }
 
-/// Whether the arrays say all of a problem to this search.
+/// Whether the arrays represent a problem completely for this search.
 pub(super) fn is_faithful(problem: &Problem<'_>, compact: &Compact) -> bool {
     let workflow = problem.workflow();
     let rigid = |t: &slackline_model::TaskId| {
@@ -357,7 +357,7 @@ impl<'c, 'p> Search<'c, 'p> {
                 let holds = |t: &(f64, f64, u64)| approx::le(t.0, date) && approx::lt(date, t.1);
                 takers().filter(holds).map(|t| t.2).sum()
             };
-            // Use only rises where somebody begins.
+            // Use only rises where a task begins.
             let inside =
                 |date: &f64| approx::lt(start, *date) && approx::lt(*date, start + seconds);
             let rises = takers().map(|t| t.0).filter(inside);

@@ -56,7 +56,7 @@ struct Imagined {
     ready: Vec<f64>,
     /// Makespan per processor; infinite where the task cannot run.
     makespans: Vec<f64>,
-    /// What follows the start, per processor.
+    /// Basic imaginary level after the start, per processor.
     levels: Vec<f64>,
     /// The finite makespans, sorted.
     sorted: Vec<f64>,

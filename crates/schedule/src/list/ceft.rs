@@ -1,11 +1,10 @@
 //! CEFT: Constrained Earliest Finish Time (Khan, Parallel Computing 38, 2012).
 //!
-//! The graph is taken apart into paths: each starts at the unused task of highest upward rank
-//! and goes on to the unused child of heaviest way to the exit. In turn every path gives up its
-//! next tasks whose parents are placed or among them (a constrained critical path), and these go
-//! together to the processor on which the last of them ends first, with insertion. O(e p).
-//! Ties: lower task, lower processor. Tasks that no processor can run together are placed one by
-//! one where each finishes first.
+//! The graph is taken apart into paths: each starts at the unused task of highest upward rank and continues
+//! with the unused child of heaviest way to the exit. In turn every path gives up its next tasks whose parents
+//! are placed or among them (a constrained critical path), and these go together to the processor on which the
+//! last of them ends first, with insertion. O(e p). Ties: lower task, lower processor. Tasks that no processor
+//! can run together are placed one by one where each finishes first.
 
 use super::ranks::{self, Weights};
 use super::trial::{Trial, place_path};
@@ -35,8 +34,8 @@ fn plan(problem: &Problem<'_>) -> Result<Schedule, PlanError> {
         critical_paths(problem).into_iter().map(VecDeque::from).collect();
     let mut placed: Vec<bool> =
         problem.workflow().tasks().map(|t| problem.state().fixed(t).is_some()).collect();
-    // The topologically first unplaced task has its parents placed and, since what stands before
-    // it on its path are ancestors, heads its path: every round places something.
+    // The topologically first unplaced task has its parents placed and, since the tasks before it on its path
+    // are ancestors, heads its path: every round places something.
     while let Some(mut path) = turns.pop_front() {
         let next = constrained(problem, &mut path, &mut placed);
         if !next.is_empty() {

@@ -1,5 +1,5 @@
-//! A list pass that knows that transfers meet: HEFT's placement with links that serve one
-//! transfer after the other, in the manner of Sinnen's edge scheduling without insertion.
+//! A list pass that accounts for contention: HEFT's placement with links that serve one transfer after the
+//! other, in the manner of Sinnen's edge scheduling without insertion.
 //!
 //! Unfinished tasks by falling rank; each goes to the host where it ends first when its inputs
 //! queue behind what the tasks placed before have put on the links ([`Turns`]). Inputs come from
@@ -7,9 +7,9 @@
 //! host ends it earlier by a share of its own mean time. O(e h) route lookups for h hosts. Ties:
 //! where the task is, then the lowest host, then the processor that is free first, then the lowest.
 //!
-//! As a planner of its own it gives its placement the dates that all planners give, without
-//! contention, so that plans can be compared; what it is good for shows when they are run. Where a
-//! task is wider than every host, or an input lies only on a host that is gone, HEFT plans.
+//! As a planner of its own it gives its placement the dates that all planners give, without contention, so that
+//! plans can be compared; its benefit shows when they are run. Where a task is wider than every host, or an
+//! input is only on a host that is gone, HEFT plans.
 
 use crate::links::Turns;
 use crate::list::{ReadyList, heft, ranks};
@@ -62,7 +62,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     Ok(retime::retimed(problem, &schedule))
 }
 
-/// How the pass weighs things.
+/// Weights of the pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
     /// A placed task moves for at least this multiple of its mean time.
@@ -72,7 +72,7 @@ pub struct Weights {
     pub occupation: f64,
 }
 
-/// Where a task is in the middle of a run.
+/// Place of a task in the middle of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seat<'a> {
     /// Its processors.
@@ -81,7 +81,7 @@ pub struct Seat<'a> {
     pub left: Option<f64>,
 }
 
-/// Who says where tasks are.
+/// Lookup of the present places of tasks.
 pub type Seats<'a> = dyn Fn(TaskId) -> Option<Seat<'a>> + 'a;
 
 /// Places tasks in the given order, which must be topological, those that run included; what can
@@ -108,7 +108,7 @@ struct Input {
     shared: bool,
 }
 
-/// Where and when a task could run.
+/// Host and dates at which a task could run.
 #[derive(Clone, Copy)]
 struct Offer {
     host: HostId,
@@ -116,7 +116,7 @@ struct Offer {
     finish: f64,
 }
 
-/// What a host has for a task if its inputs were there.
+/// Start and run time of a task on a host if its inputs were there.
 #[derive(Clone, Copy)]
 struct Room {
     start: f64,
@@ -190,7 +190,7 @@ impl<'a, 'p> Pass<'a, 'p> {
         self.problem.state().fixed(task).is_some_and(|p| p.finish > self.now)
     }
 
-    /// What a task needs, and what each host has for it; where it is.
+    /// Collects the inputs of a task and its room on each host; returns its present host.
     fn consider(&mut self, task: TaskId) -> Option<HostId> {
         self.gather(task);
         let seat = (self.seats)(task);
@@ -232,7 +232,8 @@ impl<'a, 'p> Pass<'a, 'p> {
         Some(Placement::wide(&procs, chosen.start, chosen.finish))
     }
 
-    /// Where else the task to be placed ends first, if by the limit; of equals the lowest host.
+    /// Returns the host other than the present one on which the task ends first, if by the limit; of equals the
+    /// lowest host.
     fn best_other(&mut self, own: Option<HostId>, limit: f64) -> Option<Offer> {
         let platform = self.problem.platform();
         let hosts = || platform.host_ids().filter(|&host| Some(host) != own);
@@ -284,7 +285,7 @@ impl<'a, 'p> Pass<'a, 'p> {
         start.max(arrives) + seconds
     }
 
-    /// What a task needs that is not everywhere, in the order it can leave.
+    /// Collects the inputs of a task that are not everywhere, in the order in which they can leave.
     fn gather(&mut self, task: TaskId) {
         let (workflow, state) = (self.problem.workflow(), self.problem.state());
         let parents = workflow.predecessors(task).map(|(p, _)| self.finish[p.index()]);
@@ -306,7 +307,7 @@ impl<'a, 'p> Pass<'a, 'p> {
         self.inputs.sort_by(|a, b| a.ready.total_cmp(&b.ready).then(a.file.cmp(&b.file)));
     }
 
-    /// What a host has for the task to be placed, of a width, that cannot begin before a date.
+    /// Computes the room on a host for the task to be placed, with this width and not before a date.
     fn room(&self, host: HostId, width: usize, floor: f64) -> Room {
         let procs = self.problem.procs_of(host);
         if procs.is_empty() {

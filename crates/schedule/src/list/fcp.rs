@@ -1,11 +1,10 @@
 //! FCP: Fast Critical Path (Radulescu, van Gemund, ICS 1999; heterogeneous form HCW 2000).
 //!
-//! Ready tasks wait in a queue of p places by falling upward rank, the rest behind it first come
-//! first served. A task looks at two processors only: the one that is idle first and the one its
-//! last message comes from; it goes where it finishes earlier, without insertion. The first
-//! task therefore goes to the first processor, however slow. O(v log p + e) after the ranks.
-//! Ties: lower task index, lower processor, lower parent. A task that neither of the two can run
-//! goes where it finishes first.
+//! Ready tasks wait in a queue of p places by falling upward rank, the rest behind it first come first served.
+//! For a task two processors are considered only: the one that is idle first and the one its last message comes
+//! from; it goes where it finishes earlier, without insertion. The first task therefore goes to the first
+//! processor, however slow. O(v log p + e) after the ranks. Ties: lower task index, lower processor, lower
+//! parent. A task that neither of the two can run goes where it finishes first.
 
 use super::idle::{IdleQueue, last_message};
 use super::ranks::{self, TRANSFER, Weights};

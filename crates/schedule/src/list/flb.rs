@@ -160,7 +160,7 @@ impl<'a, 'p> Lists<'a, 'p> {
         None
     }
 
-    /// Which task goes where next.
+    /// Chooses the next task and its slot.
     fn choose(&mut self) -> Result<Option<(TaskId, Slot)>, PlanError> {
         let enabled = self.first_enabled();
         let Some(other) = self.first_other() else { return Ok(enabled) };

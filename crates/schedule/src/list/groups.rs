@@ -9,15 +9,15 @@ pub(super) fn independent(problem: &Problem<'_>, rank: &[f64]) -> Vec<Vec<TaskId
     runs(problem, std::iter::from_fn(|| ready.pop()))
 }
 
-/// The same of tasks in a given order, parents first.
+/// Groups of independent tasks in a given order, parents first.
 pub(super) fn runs(problem: &Problem<'_>, order: impl Iterator<Item = TaskId>) -> Vec<Vec<TaskId>> {
     let workflow = problem.workflow();
     let mut group_of = vec![usize::MAX; problem.tasks()];
     let mut groups: Vec<Vec<TaskId>> = Vec::new();
     for task in order {
         let current = groups.len().wrapping_sub(1);
-        // Whatever lies between two dependent tasks also stands between them in the order, so
-        // looking at parents is enough.
+        // A task between two dependent tasks in the graph is also between them in the order, so checking
+        // parents is enough.
         let depends = workflow.predecessors(task).any(|(p, _)| group_of[p.index()] == current);
         if groups.is_empty() || depends {
             groups.push(Vec::new());

@@ -52,7 +52,7 @@ pub fn parents_first(problem: &Problem<'_>, earliest: &[f64], latest: &[f64]) ->
     let mut listed: Vec<bool> =
         workflow.tasks().map(|t| problem.state().fixed(t).is_some()).collect();
     let mut list = Vec::new();
-    // Each open task with its parents still to look at, the earliest last.
+    // Each open task with its remaining parents, the earliest last.
     let mut open: Vec<(TaskId, Vec<TaskId>)> = Vec::new();
     let parents = |task: TaskId| {
         let mut parents: Vec<TaskId> = workflow.predecessors(task).map(|(p, _)| p).collect();

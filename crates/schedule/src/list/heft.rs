@@ -29,7 +29,7 @@ pub const HEFT: Algorithm = Algorithm {
     plan: |problem, request| by_rank(problem, &rank(problem, &HEFT.values(request)?)?),
 };
 
-/// The choices of Zhao and Sakellariou, as their names stand for them.
+/// The variants of Zhao and Sakellariou, by name.
 pub(crate) const RANK_VARIANT: Algorithm = Algorithm {
     basis: Basis::Recalled,
     source: "Zhao, Sakellariou, Euro-Par 2003 (LNCS 2790)",
@@ -84,7 +84,7 @@ pub fn by_rank(problem: &Problem<'_>, rank: &[f64]) -> Result<Schedule, PlanErro
 
 /// Upward rank when every task sits on the processor whose time is first by `before`.
 fn extreme_rank(problem: &Problem<'_>, before: fn(f64, f64) -> bool) -> Vec<f64> {
-    // The first processor of each class stands for it.
+    // The first processor of each class represents it.
     let mut seat: Vec<Option<HostId>> = vec![None; problem.classes()];
     for proc in problem.proc_ids() {
         seat[problem.class_of(proc)].get_or_insert(problem.host_of(proc));
@@ -114,7 +114,7 @@ fn extreme_rank(problem: &Problem<'_>, before: fn(f64, f64) -> bool) -> Vec<f64>
     )
 }
 
-/// Where a choice among links begins, and the choice.
+/// Start value of a fold over links, and its function.
 type Links = (f64, fn(f64, f64) -> f64);
 
 /// Upward rank from one extreme of execution times and `pick`ed links between different hosts.

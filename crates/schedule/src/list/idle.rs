@@ -1,5 +1,5 @@
-//! Which processor is idle first, and which one a task's last message comes from: the two
-//! candidates of the low-cost methods.
+//! The processor that is idle first, and the one that a task's last message comes from: the two candidates of
+//! the low-cost methods.
 
 use super::Partial;
 use super::ranks::Weights;

@@ -120,7 +120,7 @@ pub const RANDOM: Algorithm = Algorithm {
     ..MCT
 };
 
-/// Places the unfinished tasks in topological order where `choose` says.
+/// Places the unfinished tasks in topological order at the slots returned by `choose`.
 fn place_each<'a, 'p>(
     problem: &'a Problem<'p>,
     mut choose: impl FnMut(&mut Partial<'a, 'p>, TaskId) -> Result<Slot, PlanError>,
@@ -135,7 +135,7 @@ fn place_each<'a, 'p>(
     Ok(partial.into_schedule())
 }
 
-/// The first processor that can run a task; `tried` is called for each one looked at.
+/// The first processor that can run a task; `tried` is called for each candidate.
 fn first_possible(
     partial: &Partial<'_, '_>,
     task: TaskId,

@@ -1,12 +1,12 @@
-//! Lookahead: HEFT that asks what a choice does to the children (Bittencourt, Sakellariou,
-//! Madeira, PDP 2010).
+//! Lookahead: HEFT that evaluates a choice by its effect on the children (Bittencourt, Sakellariou, Madeira,
+//! PDP 2010).
 //!
 //! HEFT's order. A task is tried on every processor; its children are then placed where they
 //! finish first, and the processor wins after which they do best. A task without children goes
 //! where it finishes itself first. Parents of a child that are not placed yet are left out.
 //! About p e searches over p processors: O(e p^2). Ties: lower task index, lower processor.
 //!
-//! How the children are judged (`children`):
+//! Judgement of the children (`children`):
 //! - `together`: placed one after another by falling rank, beside each other; the latest end
 //!   counts (the method of the paper);
 //! - `alone`: each as if it were the only child; the latest end counts;
@@ -53,7 +53,7 @@ const CHILDREN: Parameter = Parameter::new(
      were alone, or the mean of their ends weighted by rank",
 );
 
-/// What the children's finish times make of a trial.
+/// Evaluation of a trial from the finish times of the children.
 #[derive(Clone, Copy, PartialEq)]
 enum Judge {
     Latest,
@@ -121,8 +121,8 @@ impl Looking<'_> {
         best.map(|(_, slot)| slot).or(possible).ok_or_else(|| partial.nowhere(task))
     }
 
-    /// What becomes of the children with the task on trial; anything that is not below `least`
-    /// where it is clear that it will not be.
+    /// Evaluates the children with the task on trial. Returns some value not below `least` as soon as the
+    /// result is known not to be below it.
     fn score(&mut self, partial: &mut Partial<'_, '_>, children: &[TaskId], least: f64) -> f64 {
         let (mut latest, mut sum, mut weight) = (0.0f64, 0.0, 0.0);
         for &child in children {

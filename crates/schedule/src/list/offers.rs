@@ -13,8 +13,8 @@ use slackline_model::{HostId, Problem, Schedule, TaskId};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Number of placements on each host, or in each cluster where tasks span hosts: tells whether a
-/// slot is still what it was.
+/// Number of placements on each host, or in each cluster where tasks span hosts; unchanged numbers mean
+/// unchanged slots.
 #[derive(Clone)]
 pub(super) struct Stamps {
     count: Vec<u32>,
@@ -79,11 +79,11 @@ impl PartialEq for Offer {
 
 impl Eq for Offer {}
 
-/// Which ready task goes next and where, for methods whose keys never improve with time.
+/// Selection of the next ready task and its slot, for methods whose keys never improve with time.
 pub(super) struct FirstOffer<Best, Key> {
-    /// What makes a slot the best of a task.
+    /// Score that the best slot of a task minimises.
     pub(super) best: Best,
-    /// What makes a task with its best slot the next: least first, then lower index.
+    /// Key of a task with its best slot: the least goes next, then the lower index.
     pub(super) key: Key,
     /// Let tasks that become ready wait until all ready ones are placed.
     pub(super) batch: bool,

@@ -9,7 +9,7 @@ use crate::pools::{PoolUse, Takes};
 use slackline_model::problem::Staging;
 use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, Schedule, TaskId, approx};
 
-/// Where and when a task could run.
+/// Processor and dates at which a task could run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slot {
     /// The processor; for wide tasks, the first processor of the host.
@@ -37,14 +37,13 @@ pub struct Partial<'a, 'p> {
     /// Per task: end and host, for the loops over parents.
     pub(super) finish: Vec<f64>,
     pub(super) host: Vec<u32>,
-    /// Tasks with an input that lies on several hosts: arrival needs the general rule. Empty
-    /// where there are none.
+    /// Tasks with an input on several hosts: arrival needs the general rule. Empty where there are none.
     general: Vec<bool>,
     /// Clusters whose hosts are too narrow for some task; none where there are none.
     pub(super) spans: Option<Spans>,
-    /// Inputs that leave the origin in turn; none where they lie everywhere.
+    /// Inputs that leave the origin in turn; none where they are everywhere.
     staging: Option<Staging<'a, 'p>>,
-    /// What is held of limited pools; none where cores alone decide.
+    /// Use of limited pools over time; none where cores alone decide.
     pub(super) pools: Option<Box<PoolUse>>,
     pub(super) idle: Vec<Idle>,
     pub(super) ready: Vec<f64>,
@@ -83,14 +82,14 @@ impl GroupReady {
 }
 
 impl<'a, 'p> Partial<'a, 'p> {
-    /// Nothing placed but what the problem says is done or running; tasks may be inserted into
-    /// the gaps between others.
+    /// A partial schedule with only the tasks that are done or running in the problem; tasks may be inserted
+    /// into the gaps between others.
     pub fn new(problem: &'a Problem<'p>) -> Self {
         let least = shortest_times(problem);
         Self::with_gaps(problem, |class| least[class])
     }
 
-    /// The same without insertion: a task starts after all others on its processor.
+    /// A partial schedule without insertion: a task starts after all others on its processor.
     pub fn appending(problem: &'a Problem<'p>) -> Self {
         Self::with_gaps(problem, |_| f64::INFINITY)
     }
@@ -124,7 +123,7 @@ impl<'a, 'p> Partial<'a, 'p> {
         partial
     }
 
-    /// Running tasks hold their processors; finished ones only tell where their data is.
+    /// Places running tasks on their processors; finished ones only determine the location of their data.
     fn place_fixed(&mut self) {
         let (problem, now) = (self.problem, self.problem.state().now);
         let mut running: Vec<(f64, TaskId)> = Vec::new();
@@ -209,7 +208,7 @@ impl<'a, 'p> Partial<'a, 'p> {
         (host != UNPLACED).then_some(HostId(host))
     }
 
-    /// Where and when a placed task runs.
+    /// Processors and dates of a placed task.
     pub fn placement(&self, task: TaskId) -> Option<&Placement> {
         self.schedule.placement(task)
     }
@@ -305,7 +304,7 @@ impl<'a, 'p> Partial<'a, 'p> {
         }
     }
 
-    /// The same where some data lies on several hosts, parent by parent.
+    /// The parent-by-parent form for data on several hosts.
     fn general_ready(&mut self, task: TaskId, release: f64) {
         let (problem, workflow) = (self.problem, self.problem.workflow());
         let mut ready = std::mem::take(&mut self.ready);
@@ -360,8 +359,8 @@ impl<'a, 'p> Partial<'a, 'p> {
         problem.edge_arrival(edge, finish, placement.procs(), &target)
     }
 
-    /// The slot of a task on one processor (a wide task: on its host), in time linear in its
-    /// parents; [`Slot::possible`] says whether there is one.
+    /// The slot of a task on one processor (a wide task: on its host), in time linear in its parents;
+    /// [`Slot::possible`] is false if there is none.
     pub fn slot_on(&self, task: TaskId, proc: ProcId) -> Slot {
         self.slot_after(task, proc, self.ready_on(task, proc))
     }
@@ -384,7 +383,7 @@ impl<'a, 'p> Partial<'a, 'p> {
         self.slot_by(task, proc, ready, earliest)
     }
 
-    /// The same where `earliest(timeline, processor, ready, seconds)` tells when it can start.
+    /// The slot whose start is computed by `earliest(timeline, processor, ready, seconds)`.
     pub(super) fn slot_by(
         &self,
         task: TaskId,
@@ -472,8 +471,8 @@ impl<'a, 'p> Partial<'a, 'p> {
     }
 }
 
-/// The earliest date at which both processors and pools have room: `earliest` tells when processors do,
-/// from a date on.
+/// The earliest date at which both processors and pools have room; `earliest` computes it for processors, from
+/// a date on.
 pub(super) fn beside(
     pools: &PoolUse,
     takes: &Takes,
@@ -487,7 +486,7 @@ pub(super) fn beside(
             return start;
         }
         let room = pools.earliest(takes, start, seconds);
-        // Each turn goes on to a later end of somebody, so this ends.
+        // Each iteration moves to a later end of some task, so this ends.
         if room <= start || room.is_infinite() {
             return room;
         }

@@ -1,5 +1,5 @@
-//! Ready tasks whose keys may rise and fall: whoever has its best or second best slot on a host
-//! is looked at again when something is placed there, nobody else. Without insertion.
+//! Ready tasks whose keys may rise and fall: only tasks that have their best or second best slot on a host are
+//! re-evaluated when something is placed there. Without insertion.
 
 use super::wide::neighbourhoods;
 use super::{Partial, Slot};
@@ -98,7 +98,7 @@ impl<'a, 'p> Pool<'a, 'p> {
         self.partial.into_schedule()
     }
 
-    /// Computes a task's key anew.
+    /// Recomputes a task's key.
     fn look(&mut self, task: TaskId) -> Result<(), PlanError> {
         let times = two_best(&mut self.partial, task)?;
         self.version[task.index()] += 1;

@@ -1,10 +1,10 @@
-//! Ranks: how far a task is from the ends of the workflow, in times that stand for all
-//! processors and all links.
+//! Ranks: distance of a task from the ends of the workflow, in times representative of all processors and all
+//! links.
 
 use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::{EdgeId, Problem, TaskId};
 
-/// What a transfer takes in ranks, where links differ.
+/// Time of a transfer in ranks, where links differ.
 pub(crate) const TRANSFER: Parameter = Parameter::new(
     "transfer",
     Kind::Choice(&["bandwidth", "time"]),
@@ -12,7 +12,7 @@ pub(crate) const TRANSFER: Parameter = Parameter::new(
     "a transfer counts by the mean bandwidth of the links, or by the mean of its times on them",
 );
 
-/// What stands for the time of a task where processors differ.
+/// Representative time of a task where processors differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecWeight {
     /// Mean over the processors the task fits on (w-bar).
@@ -21,7 +21,7 @@ pub enum ExecWeight {
     Median,
 }
 
-/// What stands for the time of a transfer where links differ.
+/// Representative time of a transfer where links differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferWeight {
     /// Mean latency plus data over mean bandwidth (c-bar).
@@ -30,7 +30,7 @@ pub enum TransferWeight {
     MeanTime,
 }
 
-/// What stands for tasks and transfers in ranks.
+/// Representative times of tasks and transfers in ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weights {
     /// For tasks.
@@ -58,7 +58,7 @@ impl Weights {
         }
     }
 
-    /// Seconds that stand for a task.
+    /// Representative seconds of a task.
     #[inline]
     pub fn exec(self, problem: &Problem<'_>, task: TaskId) -> f64 {
         match self.exec {
@@ -67,7 +67,7 @@ impl Weights {
         }
     }
 
-    /// Seconds that stand for a transfer.
+    /// Representative seconds of a transfer.
     #[inline]
     pub fn transfer(self, problem: &Problem<'_>, edge: EdgeId) -> f64 {
         let workflow = problem.workflow();
@@ -78,7 +78,7 @@ impl Weights {
         }
     }
 
-    /// Seconds that stand for every task.
+    /// Representative seconds of every task.
     pub fn exec_of_all(self, problem: &Problem<'_>) -> Vec<f64> {
         problem.workflow().tasks().map(|t| self.exec(problem, t)).collect()
     }

@@ -30,7 +30,7 @@ impl<'a> Readiness<'a> {
         (Readiness { workflow, missing }, first)
     }
 
-    /// `task` is placed: tells the children that are now ready, in index order.
+    /// Marks a task as placed and calls back with the children that are now ready, in index order.
     pub fn placed(&mut self, task: TaskId, mut ready: impl FnMut(TaskId)) {
         for (child, _) in self.workflow.successors(task) {
             self.missing[child.index()] -= 1;

@@ -1,4 +1,4 @@
-//! What makes one slot better than another.
+//! Scores by which slots are compared.
 
 use slackline_model::approx;
 

@@ -1,8 +1,8 @@
 //! The best slot of a task over all processors.
 //!
-//! A host tells from few numbers before which date none of its processors can start the task. The
-//! one that promises most is looked at first. Where it keeps its promise, it is the best; else what it
-//! offers is the mark for all others, and those that do not promise more are passed over.
+//! A few numbers per host give a lower bound of the start on any of its processors. The most promising host is
+//! searched first. If its slot reaches the bound, it is the best; else the slot sets the mark for all others,
+//! and those with a bound that is no better are passed over.
 
 use super::partial::beside;
 use super::timeline::{Room, later};
@@ -17,14 +17,13 @@ impl Partial<'_, '_> {
         self.best_slot(task, |slot| slot.finish)
     }
 
-    /// The same where the task may not begin before a date.
+    /// The slot of earliest finish that does not begin before a date.
     pub fn earliest_finish_from(&mut self, task: TaskId, date: f64) -> Result<Slot, PlanError> {
         self.search(task, |slot| slot.finish, &NotBefore(date)).ok_or_else(|| self.nowhere(task))
     }
 
-    /// The slot that makes `score` least over all processors; of equal ones the lowest
-    /// processor. `score` must not fall when a slot moves to a later date, and must not tell
-    /// processors of one host apart.
+    /// The slot that makes `score` least over all processors; of equal ones the lowest processor. `score` must
+    /// not fall when a slot moves to a later date, and must be equal for processors of one host.
     pub fn best_slot<S: Score>(
         &mut self,
         task: TaskId,
@@ -95,12 +94,12 @@ impl Partial<'_, '_> {
         }
     }
 
-    /// What to say of a task that no processor can take.
+    /// Returns the error for a task that no processor can take.
     pub(crate) fn nowhere(&self, task: TaskId) -> PlanError {
         PlanError::Nowhere { task: self.problem.workflow().task_name(task).to_string() }
     }
 
-    /// The best slot where `fit` tells when a task can start.
+    /// The best slot, with starts computed by `fit`.
     pub(super) fn search<S: Score>(
         &mut self,
         task: TaskId,
@@ -179,7 +178,7 @@ impl Partial<'_, '_> {
         }
     }
 
-    /// The same where tasks share more than processors.
+    /// Searches a host where tasks share more than processors.
     #[inline(never)]
     fn search_host_beside<S: Score, F: Fn(&Slot) -> S>(
         &self,
@@ -333,7 +332,7 @@ impl Fit for Insertion {
     }
 }
 
-/// The same from a date on.
+/// Fit with a least start date.
 struct NotBefore(f64);
 
 impl Fit for NotBefore {

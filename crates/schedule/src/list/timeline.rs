@@ -1,9 +1,8 @@
-//! What a processor does when: the idle gaps between its tasks.
+//! Occupation of a processor over time: the idle gaps between its tasks.
 //!
-//! Insertion looks for the earliest gap that is long enough. Gaps are kept sorted, in chunks; the
-//! end and the longest gap of every chunk lie side by side, so that a search finds its chunk and
-//! skips stretches in which nothing fits without touching the gaps. Gaps shorter than the
-//! shortest task are forgotten at once.
+//! Insertion searches the earliest gap that is long enough. Gaps are kept sorted, in chunks; the end and the
+//! longest gap of every chunk are stored side by side, so that a search finds its chunk and skips stretches in
+//! which nothing fits without touching the gaps. Gaps shorter than the shortest task are forgotten at once.
 
 use slackline_model::approx;
 
@@ -23,7 +22,7 @@ impl Gap {
     }
 }
 
-/// What a search needs to know of a chunk.
+/// Bounds and longest gap of a chunk, for searches.
 #[derive(Clone, Copy, Debug)]
 struct Digest {
     start: f64,
@@ -47,7 +46,7 @@ impl Digest {
     }
 }
 
-/// What many gaps can hold, at a glance.
+/// Bounds of what fits into any of many gaps, for quick rejection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// None begins before.
@@ -114,7 +113,7 @@ impl Timeline {
         self.tail
     }
 
-    /// What its gaps can hold.
+    /// Bounds of what fits into its gaps.
     #[inline]
     pub(super) fn room(&self) -> Room {
         self.room
@@ -136,7 +135,7 @@ impl Timeline {
         self.earliest_worth(ready, seconds, |_| true)
     }
 
-    /// The same, or some later date where no start is `worth` it: the search ends with the first gap
+    /// The earliest start, or some later date where no start is `worth` it: the search ends with the first gap
     /// that begins too late, and later ones begin later.
     #[inline]
     pub fn earliest_worth(&self, ready: f64, seconds: f64, worth: impl Fn(f64) -> bool) -> f64 {
@@ -181,7 +180,7 @@ impl Timeline {
         None
     }
 
-    /// Takes `[start, finish)`, which must lie in one gap or after the tail.
+    /// Takes `[start, finish)`, which must be in one gap or after the tail.
     pub fn occupy(&mut self, start: f64, finish: f64) {
         if start >= self.tail || self.chunks.is_empty() {
             let gap = Gap::new(self.tail, start);
@@ -250,7 +249,7 @@ impl Timeline {
             }
             self.digests[index] = Digest::of(&mut self.chunks[index]);
         }
-        // Gaps only shrink: what others can hold stands.
+        // Gaps only shrink: the room of the others remains valid.
         let mut ends = Room::NONE;
         for digest in self.digests.first().into_iter().chain(self.digests.last()) {
             ends = ends.and(Room::of(digest));

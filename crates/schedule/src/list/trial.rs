@@ -15,7 +15,7 @@ pub(crate) struct Trial {
     busy: Vec<Vec<(f64, f64)>>,
     used: Vec<ProcId>,
     tasks: Vec<TaskId>,
-    /// What they hold of limited pools, to be taken back.
+    /// Their use of limited pools, to be taken back.
     held: Vec<(TaskId, Placement)>,
 }
 
@@ -29,7 +29,7 @@ impl Trial {
     fn earliest(&self, line: &Timeline, proc: ProcId, ready: f64, seconds: f64) -> f64 {
         let busy = &self.busy[proc.index()];
         let mut start = line.earliest(ready, seconds);
-        // A start before the end of an interval it meets meets it too: go on from that end.
+        // A start before the end of an interval it meets meets it too: continue from that end.
         while let Some(&(_, end)) =
             busy.iter().find(|&&(a, b)| approx::lt(a, start + seconds) && approx::lt(start, b))
         {

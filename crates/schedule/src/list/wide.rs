@@ -41,7 +41,7 @@ impl Spans {
         Some(spans)
     }
 
-    /// Whether some host is too narrow for a task that may lie on several.
+    /// Whether some host is too narrow for a task that may span several.
     pub(super) fn may_span(&self, problem: &Problem<'_>, task: TaskId) -> bool {
         let workflow = problem.workflow();
         workflow.spreads(task)
@@ -81,8 +81,8 @@ pub(super) fn neighbourhoods(problem: &Problem<'_>) -> Vec<u32> {
 }
 
 impl<'a, 'p> Partial<'a, 'p> {
-    /// The hosts that stand for the places of a wide task: every host with room for it, and one
-    /// for each cluster whose hosts are too narrow.
+    /// The hosts that represent the places of a wide task: every host with room for it, and one for each
+    /// cluster whose hosts are too narrow.
     pub(super) fn anchors(&self, task: TaskId) -> impl Iterator<Item = HostId> + use<'_, 'a, 'p> {
         let first = move |host: &HostId| match self.cluster(task, *host) {
             Some(procs) => procs.first() == Some(&ProcId(self.problem.procs_of(*host).start)),
@@ -220,8 +220,8 @@ impl<'a, 'p> Partial<'a, 'p> {
         chosen
     }
 
-    /// The first date after this one at which a processor of a cluster becomes idle or somebody gives
-    /// back of a pool of its hosts.
+    /// The first date after this one at which a processor of a cluster becomes idle or a task releases part of
+    /// a pool of its hosts.
     fn next_opening(&self, task: TaskId, cluster: &[ProcId], after: f64) -> f64 {
         let Some(pools) = &self.pools else { return f64::INFINITY };
         let lines = cluster.iter().map(|proc| self.timelines[proc.index()].next_idle(after));

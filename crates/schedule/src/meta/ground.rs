@@ -1,4 +1,4 @@
-//! What the metaheuristics share: first plans, random plans, their makespan, and the way back to a
+//! Shared parts of the metaheuristics: first plans, random plans, their makespan, and the conversion to a
 //! schedule.
 
 use crate::best::walk::{Draft, NONE, Walk};
@@ -10,7 +10,7 @@ use rand::RngExt;
 use slackline_model::rng::{self, Stream};
 use slackline_model::{Payload, Problem, Schedule};
 
-/// Steps (visits of a task or dependency) that a run may take unless told otherwise.
+/// Default limit of the effort of a run, in steps (visits of a task or dependency).
 const EFFORT: f64 = 1e8;
 
 /// The problem on flat arrays, a first plan, random numbers and limits.

@@ -1,6 +1,6 @@
-//! Metaheuristics that list scheduling was measured against: ant colony, simulated annealing, tabu
-//! search, genetic. They follow their publications; [`best`](crate::best) is what to use for a short
-//! plan. Each is deterministic for its seed; a limit on iterations counts what its head says.
+//! Metaheuristics that list scheduling was measured against: ant colony, simulated annealing, tabu search,
+//! genetic. They follow their publications; [`best`](crate::best) is the method to use for a short plan. Each
+//! is deterministic for its seed; the unit of a limit on iterations is given in the module's documentation.
 
 pub mod aco;
 pub mod ga;

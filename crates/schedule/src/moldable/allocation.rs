@@ -1,8 +1,7 @@
-//! How many processors each task gets: the loop that CPA and all its descendants share.
+//! Number of processors of each task: the loop that CPA and all its descendants share.
 //!
-//! Everybody begins with the least width. As long as the longest path is longer than the work
-//! spread evenly, the task of that path that gains most gets one processor more. Transfers count
-//! for nothing here.
+//! Every task begins with its least width. As long as the longest path is longer than the work spread evenly,
+//! the task of that path that gains most gets one processor more. Transfers are ignored here.
 
 use crate::list::unfinished;
 use slackline_model::{Problem, TaskId, Workflow, approx};
@@ -11,10 +10,10 @@ use slackline_model::{Problem, TaskId, Workflow, approx};
 pub(crate) struct Allocation<'a, F> {
     workflow: &'a Workflow,
     time: F,
-    /// The unfinished tasks in topological order, and where each of them stands there.
+    /// The unfinished tasks in topological order, and the position of each in it.
     order: Vec<TaskId>,
     position: Vec<u32>,
-    /// Those of them that wait for nobody, by index.
+    /// Those of them without unfinished parents, by index.
     entries: Vec<TaskId>,
     /// Processors per task.
     pub(crate) width: Vec<u32>,
@@ -33,8 +32,8 @@ pub(crate) struct Allocation<'a, F> {
 const FINISHED: u32 = u32::MAX;
 const NOBODY: u32 = u32::MAX;
 
-/// Per task: the child through which its longest way leads, and, linked in a list, the parents whose
-/// heir it is. When a way gets shorter only these have to know.
+/// Per task: the child through which its longest way leads, and, linked in a list, the parents whose heir it
+/// is. When a way gets shorter, only these parents need an update.
 struct Heirs {
     of: Vec<u32>,
     first: Vec<u32>,
@@ -132,7 +131,7 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
         seconds * now
     }
 
-    /// Computes the level of a task anew; gives the one before.
+    /// Recomputes the level of a task and returns the previous one.
     fn renew_level(&mut self, task: TaskId) -> f64 {
         let (mut below, mut heir) = (0.0, NOBODY);
         for (child, _) in self.workflow.successors(task) {

@@ -1,5 +1,5 @@
-//! Conservative backfilling: tasks of a finished schedule move into earlier holes where nobody
-//! else has to wait for it.
+//! Conservative backfilling: tasks of a finished schedule move into earlier holes if no other task has to wait
+//! for it.
 
 use super::machines::Machines;
 use super::mapping::{edge_arrival, inputs_arrival};

@@ -1,11 +1,11 @@
 //! biCPA: bi-criteria CPA (Desprez, Suter, CCGrid 2010).
 //!
-//! One run of CPA's loop gives, for every number P' of processors, the widths that CPA would choose
-//! for so many. Each is mapped on the whole cluster; the planned makespans and the processor-seconds
-//! are weighed against those of CPA: -M the shortest that costs no more, -W the cheapest that is no
-//! longer, -E the one whose two ratios are closest, -S the one with the least sum of ratios. E and
-//! S look at plans that nothing beats in both, and with `restrict` only at those no worse than CPA
-//! in either. Ties: less work, fewer processors. O(v p (v + e)) and p mappings.
+//! One run of CPA's loop gives, for every number P' of processors, the widths that CPA would choose for so
+//! many. Each is mapped on the whole cluster; the planned makespans and the processor-seconds are weighed
+//! against those of CPA: -M the shortest that costs no more, -W the cheapest that is no longer, -E the one
+//! whose two ratios are closest, -S the one with the least sum of ratios. E and S consider plans that are not
+//! dominated in both, and with `restrict` only those no worse than CPA in either. Ties: less work, fewer
+//! processors. O(v p (v + e)) and p mappings.
 
 use super::allocation::Allocation;
 use super::cpa::{CPA, loop_facts};
@@ -26,7 +26,7 @@ const RESTRICT: Parameter = Parameter::new(
     "E and S: only among plans no worse than CPA's in makespan and in work",
 );
 
-/// Which plan is taken.
+/// Criterion for the plan that is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Criterion {
     Makespan,

@@ -58,7 +58,7 @@ fn balanced(
     Ok(told(&machines, mapper.schedule, facts))
 }
 
-/// What every allocation loop has to tell.
+/// Facts reported by every allocation loop.
 pub(super) fn loop_facts(iterations: u64, critical_path: f64) -> Vec<Fact> {
     vec![
         ("iterations", Detail::Count(iterations)),

@@ -51,7 +51,7 @@ fn delta_cts(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanE
     while !waiting.is_empty() {
         let placed = |t: TaskId| mapper.schedule.placement(t).is_some();
         let free = |t: TaskId| workflow.predecessors(t).all(|(parent, _)| placed(parent));
-        // With tasks of no length a child may stand before its parent.
+        // With tasks of no length a child may come before its parent.
         let Some(&first) = waiting.iter().find(|&&t| free(t)) else { break };
         let bound = level[first.index()] - delta * problem.mean_exec(first);
         let critical = |t: TaskId| approx::le(bound, level[t.index()]) && free(t);

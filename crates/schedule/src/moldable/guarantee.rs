@@ -1,4 +1,4 @@
-//! How far from the best a plan of MCGAS can be at most, and which parameters promise most.
+//! Worst-case ratio of MCGAS plans to the best, and the parameters with the best ratio.
 
 /// Widths bounded to `bound`, times rounded by `mu`.
 #[derive(Clone, Copy, Debug, PartialEq)]

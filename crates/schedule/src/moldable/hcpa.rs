@@ -2,11 +2,10 @@
 //! Casanova, ISPDC 2007).
 //!
 //! CPA's loop runs on a virtual cluster of the slowest speed and of the same power; a virtual width
-//! stands, on each cluster, for the fewest processors that are as fast. A task may grow while it
-//! does not fill every cluster; beyond the virtual one, while that can make it wider somewhere.
-//! Tasks are mapped by falling bottom level where they end first. The version of 2007 uses the
-//! geometric area and packs; that of 2006 the plain area.
-//! O(v P (v + e)) for P virtual processors. Ties: lower cluster.
+//! corresponds, on each cluster, to the fewest processors that are as fast. A task may grow while it does not
+//! fill every cluster; beyond the virtual one, while that can make it wider somewhere. Tasks are mapped by
+//! falling bottom level where they end first. The version of 2007 uses the geometric area and packs; that of
+//! 2006 the plain area. O(v P (v + e)) for P virtual processors. Ties: lower cluster.
 
 use super::allocation::{Allocation, geometric};
 use super::cpa::{CPA, loop_facts};

@@ -66,7 +66,7 @@ impl<'a, 'p> Machines<'a, 'p> {
         Ok(machines)
     }
 
-    /// The same for a method that knows only one cluster.
+    /// The machines of a platform with one cluster; an error for methods that know only one.
     pub(crate) fn single(
         problem: &'a Problem<'p>,
         limit: Option<usize>,

@@ -1,4 +1,4 @@
-//! Which processors a task gets, and when: list mapping that gives out whole sets of processors.
+//! Processors and dates of tasks with given widths: list mapping that gives out whole sets of processors.
 //!
 //! A processor is free after everything it was given before; holes are not filled (see
 //! `backfill`). Of the processors that are free when the parents of a task end those freed last
@@ -12,7 +12,7 @@ use crate::registry::PlanError;
 use slackline_model::approx::{self, sort_key};
 use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, Schedule, TaskId};
 
-/// Where, how wide and when a task could run.
+/// Cluster, width and dates at which a task could run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Slot {
     pub(crate) cluster: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// The same starting no earlier than a date.
+    /// Moves the slot so that it starts no earlier than a date.
     pub(crate) fn not_before(self, date: f64) -> Slot {
         let start = self.start.max(date);
         Slot { start, finish: start + (self.finish - self.start), ..self }
@@ -121,7 +121,7 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
         in_order(&self.by_availability[cluster], &self.available, ready, most)
     }
 
-    /// The same of one host.
+    /// The processors of one host in this order.
     fn sequence_on(&self, cluster: usize, host: HostId, ready: f64, most: usize) -> Vec<ProcId> {
         let problem = self.machines.problem;
         let usable = &self.machines.clusters[cluster].procs;
@@ -134,8 +134,8 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
         in_order(&procs, &self.available, ready, most)
     }
 
-    /// Tells the slots of a task in a cluster from `most` down to its least width, but for those of
-    /// which `hopeless` says so when it hears the earliest end they could have.
+    /// Calls back with the slots of a task in a cluster from `most` down to its least width, except those for
+    /// which `hopeless`, given the earliest possible end, returns true.
     pub(crate) fn slots(
         &self,
         task: TaskId,
@@ -185,8 +185,8 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
         found
     }
 
-    /// The same; with `packing` narrower where the task would have to wait for processors and a
-    /// narrower one starts sooner and ends no later (N'takpé, Suter, Casanova, 2007).
+    /// The slot; with `packing` narrower where the task would have to wait for processors and a narrower one
+    /// starts sooner and ends no later (N'takpé, Suter, Casanova, 2007).
     pub(crate) fn packed(
         &self,
         task: TaskId,
@@ -250,7 +250,7 @@ pub(super) fn inputs_arrival(machines: &Machines<'_, '_>, task: TaskId, procs: &
     inputs.map(|&file| machines.problem.arrival_at(file, procs)).fold(0.0, f64::max)
 }
 
-/// When the data of an edge is at some processors, if its producer runs as `source` says.
+/// The date at which the data of an edge is at some processors, if its producer runs at `source`.
 pub(super) fn edge_arrival(
     machines: &Machines<'_, '_>,
     edge: EdgeId,

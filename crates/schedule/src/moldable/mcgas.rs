@@ -1,15 +1,15 @@
 //! MCGAS: Multi-Cluster Guaranteed Allocation Scheduling (Dutot, N'takpé, Suter, Casanova, IEEE
 //! TPDS 20(7), 2009), after Skutella and Lepère, Trystram, Woeginger.
 //!
-//! A linear programme finds times of all tasks that minimise the larger of longest path and mean
-//! work; times are rounded (`mu`) to widths, widths bounded (`b`), and every ready task starts as
-//! soon as one cluster has enough idle processors. On clusters of equal machines, where wider is
-//! never slower nor cheaper and data move for nothing, the makespan is at most `guarantee` times the best.
-//! Left to itself it takes the `mu` and `b` of the best guarantee.
+//! A linear programme finds times of all tasks that minimise the larger of longest path and mean work; times
+//! are rounded (`mu`) to widths, widths bounded (`b`), and every ready task starts as soon as one cluster has
+//! enough idle processors. On clusters of equal machines, where wider is never slower nor cheaper and data move
+//! for nothing, the makespan is at most `guarantee` times the best. By default it takes the `mu` and `b` of the
+//! best guarantee.
 //!
-//! The programme in its compact form: the time D of a task lies between its times t(l) at full
-//! widths l; its work is convex and piecewise linear in D, so a mixture of the corners. One
-//! variable per task and width, one row per task and dependency.
+//! The programme in its compact form: the time D of a task is between its times t(l) at full widths l; its work
+//! is convex and piecewise linear in D, so a mixture of the corners. One variable per task and width, one row
+//! per task and dependency.
 
 use super::cpa::CPA;
 use super::guarantee::Guarantee;
@@ -58,7 +58,7 @@ fn mcgas(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError
     let bound = values.maybe_count("b").map_or(best.bound, |b| b as u32);
     let guarantee = Guarantee::of(&sizes, bound, values.maybe_number("mu").unwrap_or(best.mu));
     let home = |task| (0..machines.clusters.len()).find(|&c| machines.widths(task, c).is_some());
-    // The largest cluster tells how wide a task could be.
+    // The largest cluster bounds the width of a task.
     let widest = |task| {
         (0..machines.clusters.len())
             .filter_map(|c| Some((machines.widths(task, c)?, c)))
@@ -103,8 +103,8 @@ fn check_equal(machines: &Machines<'_, '_>) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// What the linear programme says: seconds of every task, and those that no plan without transfers
-/// goes below.
+/// Solution of the linear programme: seconds of every task, and a lower bound of the makespan of plans without
+/// transfers.
 struct Programme {
     times: Vec<f64>,
     span: f64,

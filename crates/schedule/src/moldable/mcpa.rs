@@ -1,9 +1,9 @@
 //! MCPA: Modified CPA (Bansal, Kumar, Singh, Parallel Computing 32(10), 2006), and its extension
 //! for uneven levels (Hunold, CCGrid 2010, known as MCPA2).
 //!
-//! MCPA is CPA that gives a task no further processor once the tasks of its precedence level hold
-//! as many as there are, so that a level can run at once. Which tasks of the level count is told
-//! in two ways: all of them, or those that ever were on the critical path (`level`).
+//! MCPA is CPA that gives a task no further processor once the tasks of its precedence level hold as many as
+//! there are, so that a level can run at once. Published descriptions differ in the tasks of the level that
+//! count: all of them, or those that ever were on the critical path (`level`).
 //!
 //! MCPA2 lets a level hold up to twice the processors if its tasks are very uneven: the work of the
 //! level fills less than `cover` of the time of its longest task on all processors. Levels of few

@@ -36,7 +36,7 @@ use mapping::{Mapper, by_priority, map_by};
 use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::{Problem, TaskId};
 
-/// How widths are turned into a schedule.
+/// Parameter of the mapping of widths to a schedule.
 const PACKING: Parameter = Parameter::new(
     "packing",
     Kind::Switch,
@@ -59,7 +59,7 @@ const MAX_WIDTH: Parameter = Parameter::new(
 /// The parameters of methods that first fix widths and then map.
 const TWO_STEP: &[Parameter] = &[PACKING, BACKFILL, MAX_WIDTH];
 
-/// The steps after the allocation, as their parameters say.
+/// The steps after the allocation, as set by their parameters.
 #[derive(Clone, Copy)]
 struct Steps {
     packing: bool,
@@ -82,7 +82,7 @@ impl Steps {
         self.map_in_order(machines, width, order)
     }
 
-    /// The same in a given order, which may leave tasks out.
+    /// Maps tasks in a given order, which may leave tasks out.
     fn map_in_order<'m, 'a, 'p>(
         self,
         machines: &'m Machines<'a, 'p>,

@@ -1,11 +1,11 @@
 //! iCASLB (Vydyanathan et al., ICPP 2006) and LoC-MPS (the same, IEEE TPDS 20(9), 2009): widths and
 //! places decided together.
 //!
-//! The whole graph is scheduled with backfilling. Its schedule tells a longest chain: a task waits
-//! for the data of a parent or for whoever held its processors before. A task of that chain gets
-//! one processor more, and everything is scheduled anew. Up to `look-ahead` such steps may bring
-//! nothing before they are taken back, and the task that began them is passed over until another
-//! one helps. Ends when no task of the chain is left.
+//! The whole graph is scheduled with backfilling. Its schedule has a longest chain: a task waits for the data
+//! of a parent or for the task that held its processors before. A task of that chain gets one processor more,
+//! and everything is scheduled again. Up to `look-ahead` such steps may bring nothing before they are taken
+//! back, and the task that began them is passed over until another one helps. Ends when no task of the chain is
+//! left.
 //!
 //! iCASLB widens the task of the chain that shortens most. LoC-MPS takes, of those that shorten
 //! about as much, the one beside which least could run; where the chain spends more time on data than on work it
@@ -210,8 +210,8 @@ fn chain(machines: &Machines<'_, '_>, schedule: &Schedule) -> Vec<(TaskId, Optio
     chain
 }
 
-/// The tasks that get a processor each: one, or both ends of a transfer. `open` tells which may
-/// begin.
+/// The tasks that get a processor each: one, or both ends of a transfer. Only tasks for which `open` returns
+/// true are considered.
 fn candidates(
     machines: &Machines<'_, '_>,
     state: &State,

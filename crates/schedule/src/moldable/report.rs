@@ -1,15 +1,15 @@
-//! What moldable plans tell of themselves.
+//! Facts that moldable plans report.
 
 use super::machines::Machines;
 use slackline_model::Schedule;
 use slackline_model::approx::sort_key;
 use slackline_model::schedule::Detail;
 
-/// Name and value of what a method tells.
+/// Name and value of a reported fact.
 pub(crate) type Fact = (&'static str, Detail);
 
-/// Adds the widths, processor-seconds, longest path and use of processors to a plan, and what
-/// else the method has to tell. A longest path that it tells counts.
+/// Adds the widths, processor-seconds, longest path and use of processors to a plan, and the method's own
+/// facts. A longest path among these takes precedence.
 pub(crate) fn told(
     machines: &Machines<'_, '_>,
     mut schedule: Schedule,

@@ -1,4 +1,4 @@
-//! How many machines each task of a sub-workflow gets.
+//! Number of machines of each task of a sub-workflow.
 
 use super::fleet::{Batch, Fleet, Kinds, Spot, bottom_levels};
 use super::{Area, Method, Options, Pool, Rate};
@@ -30,7 +30,7 @@ pub(super) struct Part<'a> {
     pub(super) ready: &'a [f64],
     pub(super) now: f64,
     pub(super) fleet: &'a Fleet,
-    /// What all leases cost by now.
+    /// Cost of all leases so far.
     pub(super) spent: f64,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Widths<'a> {
         self.seconds[at] = self.kinds.seconds(self.kind, self.part.tasks[at], self.widths[at]);
     }
 
-    /// What the present widths come to on so many machines.
+    /// Evaluates the present widths on so many machines.
     fn candidate(&self, machines: u32, number: u32) -> Candidate {
         let part = self.part;
         let mut fleet = part.fleet.clone();

@@ -18,7 +18,7 @@ pub struct Kind {
     pub hosts: Vec<HostId>,
     /// Money per machine and second.
     pub price: f64,
-    /// How a lease is billed.
+    /// Billing rule of its leases.
     pub billing: Billing,
     /// Processors of a machine.
     cores: u32,
@@ -124,8 +124,7 @@ impl<'p> Kinds<'p> {
         if count > 0.0 { sum / count } else { 0.0 }
     }
 
-    /// What it costs at least to run tasks one after the other on one machine (as many as the widest
-    /// needs).
+    /// Least cost of running tasks one after the other on one machine (as many as the widest needs).
     pub fn floor(&self, tasks: &[u32], able: &[usize]) -> f64 {
         if tasks.is_empty() {
             return 0.0;
@@ -152,7 +151,7 @@ pub struct Lease {
 
 #[derive(Clone, Debug, Default)]
 struct Machine {
-    /// In order of time; the last may go on.
+    /// In order of time; the last may still be running.
     leases: Vec<Lease>,
 }
 
@@ -186,7 +185,7 @@ pub(super) struct Batch<'a> {
     pub(super) widths: &'a [u32],
 }
 
-/// Where and when an entry of a batch runs.
+/// Machines and dates of an entry of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spot {
     /// Machines, by their number in the kind.
@@ -197,14 +196,14 @@ pub struct Spot {
     pub end: f64,
 }
 
-/// How much dearer the lease of a machine becomes by a task, and whether it begins a new one.
+/// Additional cost of a machine's lease because of a task, and whether the task begins a new lease.
 struct Extra {
     cost: f64,
     anew: bool,
 }
 
 impl Fleet {
-    /// Machines that nobody has leased.
+    /// A fleet without leases.
     pub fn fresh(kinds: &Kinds<'_>) -> Fleet {
         let machines = |kind: &Kind| vec![Machine::default(); kind.hosts.len()];
         Fleet { machines: kinds.all().iter().map(machines).collect() }
@@ -219,7 +218,7 @@ impl Fleet {
         })
     }
 
-    /// What all leases cost.
+    /// Cost of all leases.
     pub fn bill(&self, kinds: &Kinds<'_>) -> f64 {
         self.leases()
             .map(|(kind, _, lease)| {

@@ -2,10 +2,10 @@
 //! and Suter, "Budget Constrained Resource Allocation for Non-Deterministic Workflows on an IaaS
 //! Cloud", 2012).
 //!
-//! The workflow is split at its decisions into sub-workflows, the budget is shared among them by
-//! their work and the number of times they are expected to run, and every part is allocated under
-//! its share: [`plan`]. [`run`] follows one course of the workflow with these plans, or plans
-//! anew at every decision with the money that is left (`adaptive`).
+//! The workflow is split at its decisions into sub-workflows, the budget is shared among them by their work and
+//! the number of times they are expected to run, and every part is allocated under its share: [`plan`]. [`run`]
+//! follows one course of the workflow with these plans, or plans again at every decision with the remaining
+//! money (`adaptive`).
 //!
 //! Machines are leased whole, by kind (class of the platform); [`fleet`] maps tasks on them and
 //! keeps the bill. Transfers take no time here.
@@ -24,7 +24,7 @@ use slackline_model::parameter::{Given, Kind as ParameterKind, Parameter, Parame
 use slackline_model::{Problem, ProblemError};
 use thiserror::Error;
 
-/// How a sub-workflow is allocated.
+/// Method by which a sub-workflow is allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// One allocation whose every task could pay for machines of its own (CPA with an area of money).
@@ -53,7 +53,7 @@ impl Method {
         Method::ALL.into_iter().find(|m| m.name().eq_ignore_ascii_case(name))
     }
 
-    /// What can be set.
+    /// Parameters of the method.
     pub fn parameters(self) -> &'static [Parameter] {
         match self {
             Method::Eager => EAGER,
@@ -96,7 +96,7 @@ pub enum Pool {
     All,
 }
 
-/// What `deferred` takes for the area of a task.
+/// Area of a task for `deferred`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Area {
     /// The time that is billed.
@@ -105,7 +105,7 @@ pub enum Area {
     Exact,
 }
 
-/// How the budget is shared among sub-workflows.
+/// Rule by which the budget is shared among sub-workflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     /// In proportion to work.
@@ -125,13 +125,13 @@ pub struct Options {
     pub pool: Pool,
     /// Of `deferred`.
     pub area: Area,
-    /// How the budget is shared.
+    /// Rule by which the budget is shared.
     pub share: Share,
     /// The quantile of the number of executions that is paid for.
     pub confidence: f64,
     /// Money for the whole run.
     pub budget: f64,
-    /// Whether every release is planned anew with the money that is left.
+    /// Whether every release is planned again with the remaining money.
     pub adaptive: bool,
 }
 
@@ -185,7 +185,7 @@ impl Options {
     }
 }
 
-/// Why nothing can be planned.
+/// Error of planning a workflow with choices and loops.
 #[derive(Debug, Error)]
 pub enum NondetError {
     /// The workflow is a plain one.
@@ -193,7 +193,7 @@ pub enum NondetError {
         "the workflow has no choices and loops; any planner of `slackline algorithms` takes it"
     )]
     Plain,
-    /// Nobody says how often a loop may go round at most.
+    /// A loop has no greatest number of passes.
     #[error(
         "confidence 1 pays for every possible pass, but loop '{0}' has no limit: give it a max, or a lower confidence"
     )]

@@ -23,18 +23,18 @@ pub struct PartPlan {
     pub feasible: bool,
 }
 
-/// What is planned before a run.
+/// Allocations and shares made before a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The sub-workflows.
     pub parts: Vec<SubWorkflow>,
-    /// How often each is executed.
+    /// Number of executions of each.
     pub executions: Vec<Count>,
     /// Time of all its tasks on one machine, mean over the kinds.
     pub work: Vec<f64>,
-    /// What each costs at least.
+    /// Least cost of each.
     pub floor: Vec<f64>,
-    /// How the budget is shared.
+    /// Shares of the budget.
     pub shared: Shared,
     /// The allocations.
     pub plans: Vec<PartPlan>,
@@ -63,7 +63,7 @@ impl Plan {
     }
 }
 
-/// What plans and runs need to know of the parts.
+/// Facts about the sub-workflows that plans and runs need.
 pub(super) struct Parts {
     pub(super) parts: Vec<SubWorkflow>,
     pub(super) work: Vec<f64>,
@@ -112,7 +112,7 @@ pub(super) fn check_confidence(control: &Control, options: &Options) -> Result<(
     }
 }
 
-/// Plans every sub-workflow on machines that nobody has leased.
+/// Plans every sub-workflow on newly leased machines.
 pub fn plan(control: &Control, kinds: &Kinds<'_>, options: &Options) -> Result<Plan, NondetError> {
     check_confidence(control, options)?;
     let Parts { parts, work, floor, able } = Parts::of(control, kinds)?;

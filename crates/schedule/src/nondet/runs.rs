@@ -39,14 +39,14 @@ pub struct Release {
     pub money: Option<f64>,
 }
 
-/// What became of a run.
+/// Instances, leases and bill of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The instances, in order of release.
     pub instances: Vec<PlacedInstance>,
-    /// How the decisions fell, in the order in which they were taken.
+    /// Outcomes of the decisions, in the order in which they were taken.
     pub outcomes: Vec<(Decision, u32)>,
-    /// What was released when.
+    /// Releases of sub-workflows with their dates.
     pub released: Vec<Release>,
     /// All leases: kind, machine, time.
     pub leases: Vec<(usize, u32, Lease)>,
@@ -71,7 +71,7 @@ struct Running<'a> {
     run: Run,
 }
 
-/// What runs of one workflow have in common.
+/// Common data of all runs of one workflow.
 pub struct Course<'a> {
     control: Arc<Control>,
     kinds: &'a Kinds<'a>,
@@ -90,7 +90,7 @@ impl<'a> Course<'a> {
         Ok(Course { control, kinds, plan, parts })
     }
 
-    /// One run: the decisions fall as `decider` says.
+    /// Simulates one run with decisions made by `decider`.
     pub fn run(&self, options: &Options, decider: &mut dyn Decider) -> Result<Run, NondetError> {
         check_confidence(&self.control, options)?;
         let (walk, start) = Walk::new(self.control.clone());
@@ -149,7 +149,7 @@ pub fn run(
 }
 
 impl Running<'_> {
-    /// What ends by a date has ended; dates that agree are one date.
+    /// Ends the instances that end by a date; dates that agree within tolerance are one date.
     fn end_until(&mut self, now: f64) {
         let Running { open, ends, walk, .. } = self;
         open.retain(|&instance| {

@@ -9,8 +9,8 @@ use slackline_model::problem::{PoolId, Pools};
 use slackline_model::{HostId, Placement, Problem, TaskId};
 use std::sync::Arc;
 
-/// What a task would hold on a host: the pools that may be short, with what may be held of them beside
-/// it, and the windows of the host.
+/// Demand of a task on a host: the pools that may be short, with the amount left for others beside it, and the
+/// windows of the host.
 #[derive(Clone, Debug)]
 pub(crate) struct Takes {
     rooms: Vec<(PoolId, u64)>,
@@ -38,7 +38,7 @@ impl PoolUse {
         Some(PoolUse { pools, profiles })
     }
 
-    /// The same with what runs, which holds its pools until its expected end.
+    /// Pools with the amounts held by running tasks until their expected ends.
     pub(crate) fn with_running(problem: &Problem<'_>) -> Option<PoolUse> {
         let mut used = PoolUse::new(problem)?;
         let now = problem.state().now;
@@ -50,7 +50,7 @@ impl PoolUse {
         Some(used)
     }
 
-    /// What a task with `width` cores takes where `own` of them are on a host.
+    /// Computes the demand of a task with `width` cores, `own` of them on this host.
     pub(crate) fn takes(
         &self,
         problem: &Problem<'_>,
@@ -101,8 +101,8 @@ impl PoolUse {
         self.earliest(takes, start, seconds) <= start
     }
 
-    /// The first date after this one at which somebody gives back of a pool that a task takes from,
-    /// or a window opens.
+    /// The first date after this one at which a task releases part of a pool that this one takes from, or a
+    /// window opens.
     pub(crate) fn next_change(&self, takes: &Takes, after: f64) -> f64 {
         let profiles =
             takes.rooms.iter().filter_map(|(pool, _)| self.profiles[*pool as usize].as_ref());
@@ -201,7 +201,7 @@ impl Default for Takes {
 }
 
 impl Takes {
-    /// Only one pool or only windows decide: the first answer stands.
+    /// Only one pool or only windows decide: the first answer is final.
     fn is_single(&self, pools: &Pools) -> bool {
         self.rooms.len() + usize::from(pools.has_windows()) <= 1
     }

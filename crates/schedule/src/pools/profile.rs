@@ -1,7 +1,7 @@
-//! What is held of one pool over time: sorted steps, in chunks, as the gaps of a processor are.
+//! Use of one pool over time: sorted steps, in chunks, as the gaps of a processor are.
 //!
-//! The least and the largest use of every chunk lie side by side, so that a search skips stretches
-//! in which a demand cannot fit, and those in which it fits throughout, without touching the steps.
+//! The least and the largest use of every chunk are stored side by side, so that a search skips stretches in
+//! which a demand cannot fit, and those in which it fits throughout, without touching the steps.
 
 use slackline_model::approx;
 
@@ -14,7 +14,7 @@ struct Step {
     used: u64,
 }
 
-/// What a search needs to know of a chunk.
+/// Start, least and largest use of a chunk, for searches.
 #[derive(Clone, Copy, Debug)]
 struct Digest {
     start: f64,

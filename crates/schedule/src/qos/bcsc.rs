@@ -1,11 +1,11 @@
 //! BCSC: budget-constrained scheduling in clouds (Fard, Fahringer, Prodan, CloudCom 2013), from general
 //! knowledge.
 //!
-//! From HEFT's plan money is saved where that costs no time: tasks move to cheaper kinds of machines
-//! within their slack on the paths of present kinds and mean transfers, the largest saving first. While the
-//! budget is exceeded, the move that saves most money per second of a longer path follows. Then the
-//! schedule is built anew, each task where it finishes first on its kind. O(v + e + v k) per move. Ties:
-//! lower task, kind in the order of the platform. A budget that no moves can meet gives the cheapest plan.
+//! From HEFT's plan money is saved where that costs no time: tasks move to cheaper kinds of machines within
+//! their slack on the paths of present kinds and mean transfers, the largest saving first. While the budget is
+//! exceeded, the move that saves most money per second of a longer path follows. Then the schedule is rebuilt,
+//! each task where it finishes first on its kind. O(v + e + v k) per move. Ties: lower task, kind in the order
+//! of the platform. A budget that no moves can meet gives the cheapest plan.
 
 use super::moves::{Aim, Move, Moves};
 use super::paths::Paths;

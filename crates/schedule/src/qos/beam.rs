@@ -1,5 +1,5 @@
-//! Carrying several partial plans along: each is extended by every offer, and a method says which of
-//! the longer ones to keep.
+//! Beam search over partial plans: each is extended by every offer, and the method selects the longer ones to
+//! keep.
 
 use super::prices::Usage;
 use super::{Course, Offer};
@@ -28,7 +28,7 @@ pub(super) struct Longer {
     pub(super) end: f64,
     /// When the new task ends.
     pub(super) finish: f64,
-    /// What the method noted of the end to expect; handed on to longer plans.
+    /// The method's estimate of the end; inherited by longer plans.
     pub(super) outlook: f64,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Done {
     pub(super) end: f64,
 }
 
-/// How many partial plans to carry along: those wanted, fewer on large workflows.
+/// Number of partial plans to keep: the wanted one, fewer on large workflows.
 pub(super) fn width(course: &Course<'_, '_>, wanted: usize) -> usize {
     let n = course.order.len().max(1);
     (EFFORT / (n * (n + course.problem.procs()))).clamp(1, wanted)

@@ -30,7 +30,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     course.place(|at, _, offers| shares.choose(at, offers))
 }
 
-/// How the spare budget is shared out.
+/// Shares of the spare budget.
 pub(super) struct Shares {
     left: f64,
     /// Mean cost of the task at each position, and of the tasks from there on.

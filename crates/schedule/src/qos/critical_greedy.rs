@@ -1,11 +1,11 @@
 //! Critical-Greedy (Wu, Lin, Yu, Hou, IEEE Transactions on Cloud Computing 3(2), 2015), from general
 //! knowledge.
 //!
-//! From the cheapest plan, as long as the budget allows: the task of a longest path that gains most
-//! seconds on a dearer kind of machine moves there; paths are taken with the times of the present kinds
-//! and mean transfers. Then the schedule is built anew, each task where it finishes first on its kind.
-//! O(v + e + v k) per move. Ties: less money, lower task, kind in the order of the platform. A budget below
-//! the least cost gives the cheapest plan.
+//! From the cheapest plan, as long as the budget allows: the task of a longest path that gains most seconds on
+//! a dearer kind of machine moves there; paths are taken with the times of the present kinds and mean
+//! transfers. Then the schedule is rebuilt, each task where it finishes first on its kind. O(v + e + v k) per
+//! move. Ties: less money, lower task, kind in the order of the platform. A budget below the least cost gives
+//! the cheapest plan.
 
 use super::moves::{Aim, Move, Moves};
 use super::paths::Paths;

@@ -52,7 +52,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     course.place(|at, task, offers| quality.choose(at, task, offers))
 }
 
-/// Whose least cost weighs money.
+/// Tasks whose least cost is compared with the money left to weigh cost against time.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Ratio {
     Current,
@@ -72,7 +72,7 @@ impl Ratio {
     }
 }
 
-/// What the quality of a processor depends on while tasks are placed.
+/// State of the quality measure of processors while tasks are placed.
 pub(super) struct Quality<'c> {
     ratio: Ratio,
     left: f64,

@@ -1,5 +1,5 @@
-//! A genetic algorithm under budget and deadline (Yu, Buyya, Scientific Programming 14, 2006), as far as
-//! its use in Arabnejad's comparison tells: reconstructed.
+//! A genetic algorithm under budget and deadline (Yu, Buyya, Scientific Programming 14, 2006), reconstructed
+//! from its description in Arabnejad's comparison.
 //!
 //! An individual is an order of the tasks, at first by falling upward rank, and a processor for each,
 //! decoded without insertion. 300 random individuals, at most 100 generations (`--iterations`), fewer on
@@ -33,7 +33,7 @@ pub const GA_QOS: Algorithm = Algorithm {
 
 const POPULATION: usize = 300;
 const GENERATIONS: u64 = 100;
-/// Visits of a task or dependency that a run may take unless told otherwise.
+/// Default limit of the effort of a run, in visits of a task or dependency.
 const EFFORT: f64 = 1e9;
 
 struct Individual {
@@ -44,7 +44,7 @@ struct Individual {
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
     let course = Course::new(problem, request);
-    // Also says where a task can run nowhere.
+    // Also the error for a task that can run nowhere.
     let safe = cheapest::plan(problem)?;
     if course.order.is_empty() {
         return Ok(safe);
@@ -60,7 +60,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
         let born = if generation == 0 { POPULATION } else { POPULATION / 2 };
         for index in 0..born {
             let genome = match (generation, index) {
-                // A plan that somebody else made costs nothing to look at, and there is always one.
+                // An existing plan costs nothing to evaluate, and there is always one.
                 (0, 0) => Genome::read(&course, &safe),
                 (0, _) => Genome::random(&course, &mut random),
                 _ => child(&people[..parents], &course, &mut random),

@@ -1,11 +1,11 @@
 //! GAIN1, GAIN2, GAIN3 (Sakellariou, Zhao, Tsiakkouri, Dikaiakos, Integrated Research in Grid
 //! Computing, 2007).
 //!
-//! The mirror image of LOSS: from the cheapest plan tasks move to dearer kinds of machines, the move
-//! that gains most time per money first, as long as the budget holds; then the schedule is built anew,
-//! each task where it finishes first on its kind. Time is the task's own (1), the makespan (2), or the
-//! task's own weighed anew after every move (3). Ties: lower task, kind in the order of the platform.
-//! Complexity as for LOSS. A budget below the least cost gives the cheapest plan.
+//! The mirror image of LOSS: from the cheapest plan tasks move to dearer kinds of machines, the move that gains
+//! most time per money first, as long as the budget holds; then the schedule is rebuilt, each task where it
+//! finishes first on its kind. Time is the task's own (1), the makespan (2), or the task's own with weights
+//! recomputed after every move (3). Ties: lower task, kind in the order of the platform. Complexity as for
+//! LOSS. A budget below the least cost gives the cheapest plan.
 
 use super::moves::{Aim, Moves, Version, entry};
 use super::{Course, cheapest};
@@ -30,7 +30,7 @@ pub const GAIN2: Algorithm = entry(
     |problem, request| plan(problem, request, Version::Makespan),
 );
 
-/// Registry entry: weights computed anew.
+/// Registry entry: weights recomputed after every move.
 pub const GAIN3: Algorithm = entry(
     "gain3",
     "GAIN1 with moves weighed anew after each",

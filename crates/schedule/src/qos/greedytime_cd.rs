@@ -32,7 +32,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
 pub(super) struct Parts {
     /// Per position of the order.
     pub(super) planned: Vec<f64>,
-    /// What earlier tasks left of their parts; below 0 when they took more.
+    /// Unused parts of the budget of earlier tasks; below 0 when they took more.
     carried: f64,
 }
 

@@ -40,7 +40,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     course.place(|at, _, offers| money.choose(at, offers))
 }
 
-/// What is left of the budget while tasks are placed.
+/// Rest of the budget while tasks are placed.
 pub(super) struct Money<'c> {
     /// Not spent yet (RB).
     pub(super) left: f64,

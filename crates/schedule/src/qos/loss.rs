@@ -1,13 +1,13 @@
 //! LOSS1, LOSS2, LOSS3 (Sakellariou, Zhao, Tsiakkouri, Dikaiakos, Integrated Research in Grid
 //! Computing, 2007).
 //!
-//! HEFT's plan where it can be paid. Else tasks move to cheaper kinds of machines, the move that loses
-//! least time per money saved first, until the budget holds; then the schedule is built anew, each task
-//! where it finishes first on its kind. Time is the task's own (1), the makespan (2), or the task's own
-//! weighed anew after every move (3). A kind is a cluster of equal machines, as in Arabnejad's
-//! comparison: pinning tasks to single processors gives far longer plans. Ties: lower task, kind in the
-//! order of the platform. A budget that no moves can meet gives the cheapest plan.
-//! O(v k log v k + e p) for v tasks and k kinds; version 2 builds a schedule per move, O(v k e p).
+//! HEFT's plan where it can be paid. Else tasks move to cheaper kinds of machines, the move that loses least
+//! time per money saved first, until the budget holds; then the schedule is rebuilt, each task where it
+//! finishes first on its kind. Time is the task's own (1), the makespan (2), or the task's own with weights
+//! recomputed after every move (3). A kind is a cluster of equal machines, as in Arabnejad's comparison:
+//! pinning tasks to single processors gives far longer plans. Ties: lower task, kind in the order of the
+//! platform. A budget that no moves can meet gives the cheapest plan. O(v k log v k + e p) for v tasks and k
+//! kinds; version 2 builds a schedule per move, O(v k e p).
 
 use super::moves::{Aim, Move, Moves, Version, entry};
 use super::{Course, cheapest};
@@ -32,7 +32,7 @@ pub const LOSS2: Algorithm = entry(
     |problem, request| plan(problem, request, Version::Makespan),
 );
 
-/// Registry entry: weights computed anew.
+/// Registry entry: weights recomputed after every move.
 pub const LOSS3: Algorithm = entry(
     "loss3",
     "LOSS1 with moves weighed anew after each",

@@ -1,17 +1,15 @@
 //! One workflow on priced machines, under a budget, a deadline or both.
 //!
 //! Methods that place one task after the other (`hbcs`, `dbcs`, `bheft`, `greedytime-cd`, `cheapest`, `dca`,
-//! `moheft`) price an offer at what it adds to the bill: the exact seconds of the task, or where
-//! machines are billed by the quantum, with a minimum or leased, what the machine costs more with it. `loss` and `gain`
-//! make as many moves as the bill allows, `three-step` fills quanta. The others price tasks at exact
-//! seconds; what a plan costs in the end is always the
-//! word of [`slackline_model::schedule::cost`]. A budget is for
-//! the whole plan, with what was already done in it. Without a budget money is no object, without a
-//! deadline time is none. Every method always gives a plan; whether it keeps the limits is the
-//! validator's word.
+//! `moheft`) price an offer at its addition to the bill: the exact seconds of the task, or where machines are
+//! billed by the quantum, with a minimum or leased, the additional cost of the machine. `loss` and `gain` make
+//! as many moves as the bill allows, `three-step` fills quanta. The others price tasks at exact seconds; the
+//! final cost of a plan is always computed by [`slackline_model::schedule::cost`]. A budget is for the whole
+//! plan, including tasks already done in it. A missing budget or deadline does not restrict the plan. Every
+//! method always gives a plan; the validator decides whether it keeps the limits.
 //!
-//! The shared steps: [`Prices`] says what a task costs on each kind of machine, `Course` the order
-//! of the tasks, and `Course::place` lets a method choose among the `Offer`s of all processors.
+//! The shared steps: [`Prices`] has the cost of a task on each kind of machine, `Course` the order of the
+//! tasks, and `Course::place` lets a method choose among the `Offer`s of all processors.
 
 mod beam;
 mod choice;
@@ -71,7 +69,7 @@ pub(crate) struct Offer {
     cost: f64,
 }
 
-/// What all methods start from: prices, the order of the tasks, the money that is left.
+/// Common starting point of all methods: prices, the order of the tasks, the remaining money.
 pub(crate) struct Course<'a, 'p> {
     problem: &'a Problem<'p>,
     prices: Prices<'a, 'p>,
@@ -102,7 +100,7 @@ impl<'a, 'p> Course<'a, 'p> {
         !slackline_model::schedule::affordable(self.least_from[0], self.money)
     }
 
-    /// What the unfinished tasks of a schedule add to the bill.
+    /// Addition of a schedule's unfinished tasks to the bill.
     pub(crate) fn bill_of(&self, schedule: &Schedule) -> f64 {
         match self.prices.is_exact() {
             true => self.price_of(schedule),
@@ -110,7 +108,7 @@ impl<'a, 'p> Course<'a, 'p> {
         }
     }
 
-    /// What the unfinished tasks of a schedule cost, at exact seconds.
+    /// Cost of a schedule's unfinished tasks, at exact seconds.
     pub(crate) fn price_of(&self, schedule: &Schedule) -> f64 {
         let cost = |&task: &TaskId| {
             let placement = schedule.placement(task)?;

@@ -1,10 +1,9 @@
 //! MOHEFT: multi-objective HEFT (Durillo, Fard, Prodan, CloudCom 2012), from general knowledge.
 //!
-//! HEFT that carries along `plans` partial plans instead of one: each is extended by every processor,
-//! with insertion; of the longer ones those are kept that no other beats in time and money, thinned by
-//! crowding distance. Of the complete plans the shortest within the limits is given (else the one that
-//! breaks them least); all of them are told as `front`. O(plans e p), and copies of partial plans; on
-//! large workflows fewer are carried.
+//! HEFT that keeps `plans` partial plans instead of one: each is extended by every processor, with insertion;
+//! of the longer ones those are kept that are not dominated in time and money, thinned by crowding distance. Of
+//! the complete plans the shortest within the limits is given (else the one that breaks them least); all of
+//! them are reported as `front`. O(plans e p), and copies of partial plans; on large workflows fewer are kept.
 
 use super::pareto::{self, Point};
 use super::{Course, beam};
@@ -52,7 +51,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     Ok(give(plans.collect(), &request.limits))
 }
 
-/// The plan to give of several, with all of them told: those that no other beats, by makespan.
+/// Returns the plan to give of several, and reports those that are not dominated, by makespan.
 pub(super) fn give(mut plans: Vec<(Point, Schedule)>, limits: &Limits) -> Schedule {
     let points: Vec<Point> = plans.iter().map(|(point, _)| *point).collect();
     let dominated = pareto::dominated(&points);

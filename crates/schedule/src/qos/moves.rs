@@ -9,18 +9,18 @@ use slackline_model::{Problem, TaskId, approx};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Which time a move is weighed by, and when.
+/// Time by which a move is weighed, and the moment of weighing.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Version {
     /// The task's own time, once.
     Task,
     /// The makespan, once.
     Makespan,
-    /// The task's own time, anew after every move.
+    /// The task's own time, recomputed after every move.
     Renewed,
 }
 
-/// What the registry says of a version of LOSS or GAIN.
+/// Registry entry of a version of LOSS or GAIN.
 pub(super) const fn entry(
     name: &'static str,
     about: &'static str,
@@ -43,7 +43,7 @@ pub(super) const fn entry(
     }
 }
 
-/// Which way money goes.
+/// Direction of the moves.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Aim {
     /// Losing as little time as possible per money.
@@ -77,7 +77,7 @@ pub(super) struct Move {
     pub(super) to: usize,
     /// Small is good.
     pub(super) weight: f64,
-    /// Where the task was when the weight was computed.
+    /// Kind of the task when the weight was computed.
     from: usize,
 }
 
@@ -180,7 +180,7 @@ impl<'c, 'a, 'p> Moves<'c, 'a, 'p> {
         }
     }
 
-    /// Where a task could go for the kind of price that is wanted: seconds gained, money more.
+    /// Moves of a task in the wanted direction: kind, seconds gained, additional money.
     pub(super) fn elsewhere(&self, task: TaskId) -> Vec<(usize, f64, f64)> {
         let (now, paid) = self.now(task);
         let there = |to| {
@@ -191,7 +191,7 @@ impl<'c, 'a, 'p> Moves<'c, 'a, 'p> {
         all.filter(|&(_, _, more)| more.is_finite() && self.aim.wants(more)).collect()
     }
 
-    /// Where a task is now.
+    /// Present kind of machine of a task.
     pub(super) fn kind_of(&self, task: TaskId) -> usize {
         self.kind[task.index()]
     }

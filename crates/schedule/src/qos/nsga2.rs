@@ -1,12 +1,12 @@
 //! NSGA-II over makespan and cost (Deb et al., IEEE TEC 6(2), 2002; for workflows Yu, Kirley, Buyya, Grid
 //! 2007), from general knowledge.
 //!
-//! An individual is an order of the tasks and a processor for each, decoded without insertion. The first
-//! of 100 are HEFT's and the cheapest plan, the others random; 100 generations (`--iterations`), fewer on
-//! large workflows. Parents win tournaments of two by front and room around them; children exchange a window
-//! of processors and are changed with probability 0.5 each by swapping two tasks of a processor and by
-//! giving a task another one. Parents and children together are thinned front by front. Given is the
-//! shortest plan within the limits, else the one that breaks them least; all are told as `front`.
+//! An individual is an order of the tasks and a processor for each, decoded without insertion. The first of 100
+//! are HEFT's and the cheapest plan, the others random; 100 generations (`--iterations`), fewer on large
+//! workflows. Parents win tournaments of two by front and room around them; children exchange a window of
+//! processors and are changed with probability 0.5 each by swapping two tasks of a processor and by giving a
+//! task another one. Parents and children together are thinned front by front. Given is the shortest plan
+//! within the limits, else the one that breaks them least; all are reported as `front`.
 
 use super::genome::Genome;
 use super::moheft::give;
@@ -33,7 +33,7 @@ pub const NSGA2: Algorithm = Algorithm {
 
 const POPULATION: usize = 100;
 const GENERATIONS: u64 = 100;
-/// Visits of a task or dependency that a run may take unless told otherwise.
+/// Default limit of the effort of a run, in visits of a task or dependency.
 const EFFORT: f64 = 1e9;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {

@@ -3,7 +3,7 @@
 use slackline_model::approx;
 use slackline_model::schedule::{Limits, affordable};
 
-/// What a plan takes.
+/// Makespan and cost of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Its end.
@@ -46,7 +46,7 @@ impl Point {
     }
 }
 
-/// What counts among plans that keep the limits.
+/// Criterion among plans that keep the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
     /// The makespan, then the cost.
@@ -56,7 +56,7 @@ pub enum Aim {
 }
 
 impl Aim {
-    /// Who names a deadline alone wants the cheapest plan that meets it.
+    /// The default criterion: the cheapest plan with a deadline alone, else the fastest.
     pub fn usual(limits: &Limits) -> Aim {
         match (limits.budget, limits.deadline) {
             (None, Some(_)) => Aim::Cheapest,

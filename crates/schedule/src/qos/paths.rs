@@ -33,7 +33,7 @@ impl Paths {
         if approx::le(seconds, slack) { 0.0 } else { seconds - slack }
     }
 
-    /// Whether a task lies on a longest path.
+    /// Whether a task is on a longest path.
     pub(super) fn is_critical(&self, task: TaskId) -> bool {
         self.slack[task.index()] <= approx::EPSILON * self.length
     }

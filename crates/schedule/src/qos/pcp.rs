@@ -53,7 +53,7 @@ pub const IC_PCPD2: Algorithm = Algorithm {
     ..IC_PCP
 };
 
-/// What is done with a path.
+/// Treatment of a path by the variants of the method.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     Shared,
@@ -110,7 +110,7 @@ fn in_time(offers: &[Offer], end: f64, price: impl Fn(&Offer) -> f64) -> usize {
     best.unwrap_or_else(|| choice::first(offers))
 }
 
-/// What a task adds to the bill of its machine.
+/// Addition of a task to the bill of its machine.
 fn addition(problem: &Problem<'_>, host: HostId, used: Option<(f64, f64)>, offer: &Offer) -> f64 {
     let host = problem.platform().host(host);
     let class = problem.platform().class(host.class);
@@ -211,7 +211,7 @@ impl<'c, 'a, 'p> Windows<'c, 'a, 'p> {
     /// Takes the workflow apart into partial critical paths and settles each.
     fn go_through(&mut self, mut settle: impl FnMut(&mut Self, &[TaskId])) {
         let workflow = self.course.problem.workflow();
-        // None stands for the end of the workflow, whose parents are the exits.
+        // None represents the end of the workflow, whose parents are the exits.
         let mut from: Vec<Option<TaskId>> = vec![None];
         while let Some(&task) = from.last() {
             let Some(last) = self.critical_parent(task) else {
@@ -296,7 +296,7 @@ impl<'c, 'a, 'p> Windows<'c, 'a, 'p> {
         }
     }
 
-    /// How a path would fare on a processor.
+    /// Dates and cost of a path on a processor; none if some task cannot run there.
     fn stay_on(&self, path: &[TaskId], proc: ProcId) -> Option<Stay> {
         let problem = self.course.problem;
         let mut stay = Stay { proc, late: false, cost: 0.0, end: 0.0, times: Vec::new() };

@@ -1,10 +1,10 @@
-//! Many plans of one problem over time and money: what the front shows and what
-//! [`within-limits`](super::within_limits) chooses from.
+//! Many plans of one problem over time and money: the plans of the front, from which
+//! [`within-limits`](super::within_limits) chooses.
 //!
-//! Planners that heed limits are told budgets in steps from the cheapest plan's cost to HEFT's, and deadlines
-//! that grow tighter with them. Beside them stand the plans on a part of the machines: HEFT and `three-step` on
-//! the first k machines of one kind, for every k (steps of a quarter above 16 on large problems). The order
-//! of plans is written down here and does not depend on the number of threads.
+//! Planners that use limits get budgets in steps from the cheapest plan's cost to HEFT's, and deadlines that
+//! grow tighter with them. In addition there are the plans on a part of the machines: HEFT and `three-step` on
+//! the first k machines of one kind, for every k (steps of a quarter above 16 on large problems). The order of
+//! plans is fixed here and does not depend on the number of threads.
 
 use super::pareto::{self, Aim, Point};
 use super::{FAST, Prices, cheapest, exact_cost, three_step};
@@ -39,7 +39,7 @@ pub struct Rented {
 pub struct Candidate {
     /// The planner.
     pub algorithm: &'static Algorithm,
-    /// The limits it was told.
+    /// The limits in its request.
     pub told: Limits,
     /// The machines it was confined to; none: all.
     pub rented: Option<Rented>,
@@ -52,9 +52,9 @@ pub struct Candidate {
 /// The ends between which budgets and deadlines make sense.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// What `cheapest` gives.
+    /// The plan of `cheapest`.
     pub cheapest: Point,
-    /// What HEFT gives.
+    /// The plan of HEFT.
     pub fastest: Point,
     /// Costs as planners price tasks: at exact seconds where time is billed so.
     priced: (f64, f64),
@@ -99,8 +99,8 @@ pub fn contenders(problem: &Problem<'_>) -> Vec<&'static Algorithm> {
     registry::ALL.iter().filter(fits).filter(able).collect()
 }
 
-/// What a planner is told in turn: the limits as they are, or budgets, and with them deadlines that grow
-/// tighter as money becomes plenty, unless the user has one.
+/// Limits for successive runs of a planner: the given ones, or budgets, and with them deadlines that grow
+/// tighter with growing budget, unless the user has set one.
 pub fn sweep(algorithm: &Algorithm, scale: &Scale, limits: &Limits) -> Vec<Limits> {
     let needs = |need| algorithm.needs.contains(&need);
     if !needs(Need::Budget) && !needs(Need::Deadline) {
@@ -128,7 +128,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A planner that is told limits.
+    /// A job for a planner with limits.
     pub fn of(algorithm: &'static Algorithm, told: Limits) -> Job {
         Job { algorithm, told, rented: None }
     }
@@ -160,7 +160,7 @@ pub fn rentals(problem: &Problem<'_>, limits: &Limits) -> Vec<Job> {
     jobs
 }
 
-/// The same problem with the first machines of some kinds alone; none where that is not possible.
+/// The problem with the first machines of some kinds alone; none where that is not possible.
 pub(super) fn confined<'p>(problem: &Problem<'p>, counts: &[usize]) -> Option<Problem<'p>> {
     let platform = problem.platform();
     let mut keep = vec![false; platform.hosts().len()];
@@ -225,7 +225,7 @@ fn make(
     Ok(Some(Candidate { algorithm, told, rented, point, schedule }))
 }
 
-/// Makes the plans of some jobs, in their order. Ends early where somebody asks to stop.
+/// Makes the plans of some jobs, in their order. Ends early when the request's stop flag is set.
 pub fn each(
     problem: &Problem<'_>,
     jobs: &[Job],
@@ -254,7 +254,7 @@ pub(super) fn climb(
     better: &(dyn Fn(Point, Point) -> bool + Sync),
     request: &Request,
 ) -> Option<Candidate> {
-    /// Tasks times processors that all plans together may look at.
+    /// Most tasks times processors that all plans together may visit.
     const EFFORT: usize = 20_000_000;
     let platform = problem.platform();
     let kinds = platform.classes().len();

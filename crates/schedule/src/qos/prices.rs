@@ -1,5 +1,5 @@
-//! What tasks cost on each kind of machine: the exact seconds they compute, and where machines are paid as a
-//! whole what they add to the bill.
+//! Cost of tasks on each kind of machine: the exact seconds they compute, or, for machines that are paid as a
+//! whole, the addition to the bill.
 
 use super::Offer;
 use crate::list::Partial;
@@ -94,7 +94,7 @@ impl<'a, 'p> Prices<'a, 'p> {
         Usage(in_use(self.problem, fixed.map(|p| (p.procs(), p.start, p.finish))))
     }
 
-    /// What a plan costs: at exact seconds where time is billed so, else its bill.
+    /// Cost of a plan: at exact seconds where time is billed so, else its bill.
     pub fn of_plan(&self, schedule: &Schedule) -> f64 {
         match self.exact {
             true => exact_cost(self.problem, schedule),
@@ -102,7 +102,7 @@ impl<'a, 'p> Prices<'a, 'p> {
         }
     }
 
-    /// What a stretch of computation on a machine adds to the bill of that machine.
+    /// Addition of a stretch of computation to the bill of its machine.
     fn surcharge(&self, usage: &Usage, host: HostId, stretch: (f64, f64)) -> f64 {
         let span = usage.0.get(host.index()).copied().flatten();
         let machine = self.problem.platform().host(host);
@@ -195,12 +195,12 @@ impl<'a, 'p> Prices<'a, 'p> {
         if count > 0.0 { sum / count } else { f64::INFINITY }
     }
 
-    /// What the tasks that are done or running cost.
+    /// Cost of the tasks that are done or running.
     pub fn spent(&self) -> f64 {
         self.of_plan(&Schedule::start(self.problem))
     }
 
-    /// Where a task could go now, by rising processor.
+    /// Collects the present slots of a task with their costs, by rising processor.
     pub(super) fn offers(
         &self,
         partial: &mut Partial<'_, '_>,
@@ -225,15 +225,15 @@ impl<'a, 'p> Prices<'a, 'p> {
     }
 }
 
-/// What a plan costs at the exact seconds of its tasks, however its machines are billed.
+/// Cost of a plan at the exact seconds of its tasks, whatever the billing of its machines.
 pub fn exact_cost(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
     let price = |&p: &ProcId| problem.price(p);
     let placed = schedule.placements.iter().flatten();
     placed.map(|p| p.seconds() * p.procs().iter().map(price).sum::<f64>()).sum()
 }
 
-/// No plan costs less, however its machines are billed: nobody bills less than the seconds that
-/// are computed, and what was begun is paid.
+/// A lower bound of the cost of any plan, whatever the billing of its machines: at least the computed seconds
+/// are billed, and work that was begun is paid.
 pub fn least_cost(problem: &Problem<'_>) -> f64 {
     let prices = Prices::new(problem);
     let open = crate::list::unfinished(problem).map(|t| prices.least(t)).sum::<f64>();

@@ -1,11 +1,11 @@
 //! ScaleStar (Zeng, Veeravalli, Li, AINA 2012), from general knowledge.
 //!
-//! Every task first takes the kind of machine of largest comparative advantage: the share of its range of
-//! times that it gains less the share of its range of costs that it pays. While the budget is exceeded the
-//! move follows that saves most money per second of a longer path (see BCSC); money that is left
-//! goes to critical tasks (see Critical-Greedy). Then the schedule is built anew, each task where it finishes
-//! first on its kind. O(v + e + v k) per move. Ties: kind in the order of the platform. A budget that no
-//! moves can meet gives the cheapest plan.
+//! Every task first takes the kind of machine of largest comparative advantage: the share of its range of times
+//! that it gains less the share of its range of costs that it pays. While the budget is exceeded the move
+//! follows that saves most money per second of a longer path (see BCSC); money that is left goes to critical
+//! tasks (see Critical-Greedy). Then the schedule is rebuilt, each task where it finishes first on its kind.
+//! O(v + e + v k) per move. Ties: kind in the order of the platform. A budget that no moves can meet gives the
+//! cheapest plan.
 
 use super::moves::{Aim, Moves};
 use super::{Course, bcsc, cheapest, critical_greedy};

@@ -335,8 +335,8 @@ fn dbcs_quality() {
     close(&q, &wanted, PRINTED, "quality");
 }
 
-/// `a_D`, `a_B`, makespan, cost and success of DBCS; the limits lie between the shortest and the
-/// longest critical path and between the least and the largest cost.
+/// `a_D`, `a_B`, makespan, cost and success of DBCS; the limits are between the shortest and the longest
+/// critical path and between the least and the largest cost.
 #[test]
 fn dbcs_grid() {
     let example = e1();

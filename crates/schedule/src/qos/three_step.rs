@@ -1,5 +1,5 @@
-//! Three steps for machines that are paid by the quantum: partition, provision, schedule (the outline of
-//! J. Rouzaud-Cornabas as told in section 3.4.1 of F. Suter's habilitation thesis, 2014; completed here).
+//! Three steps for machines that are paid by the quantum: partition, provision, schedule (the outline of J.
+//! Rouzaud-Cornabas as described in section 3.4.1 of F. Suter's habilitation thesis, 2014; completed here).
 //!
 //! 1. *Partition*: along the order of upward ranks a task joins the group with which it shares most
 //!    data, as long as the group's serial time on the reference machine stays within `quanta` billing
@@ -13,9 +13,9 @@
 //! 3. *Schedule*: the tasks of a group by falling upward rank on the cores of its machine, each where it
 //!    finishes first.
 //!
-//! The groups are told with the plan: they read as leases of machines or as batch jobs (`cores` for
-//! `walltime`, which is the duration times `safety`). Ties: more data, then the lower group; earlier end,
-//! then the lower host. O(v g + e g) for g groups, plus g e h for h machines in use.
+//! The groups are reported with the plan: they read as leases of machines or as batch jobs (`cores` for
+//! `walltime`, which is the duration times `safety`). Ties: more data, then the lower group; earlier end, then
+//! the lower host. O(v g + e g) for g groups, plus g e h for h machines in use.
 
 use super::{Course, Prices};
 use crate::list::trial::Trial;
@@ -85,7 +85,8 @@ fn reference(course: &Course<'_, '_>) -> usize {
     (0..keys.len()).reduce(|best, k| if less(keys[k], keys[best]) { k } else { best }).unwrap_or(0)
 }
 
-/// Where nothing is paid by the quantum nothing limits a group.
+/// The longest billing quantum of the platform; infinite where nothing is paid by the quantum, so that groups
+/// are not limited.
 fn longest_quantum(problem: &Problem<'_>) -> f64 {
     let quanta = problem.platform().classes().iter().map(|class| class.billing.quantum);
     let longest = quanta.fold(0.0, f64::max);
@@ -260,7 +261,7 @@ fn widened(span: Use, other: (f64, f64)) -> Use {
     Some(span.map_or(other, |(from, to)| (from.min(other.0), to.max(other.1))))
 }
 
-/// What the use of a whole machine costs.
+/// Cost of using a whole machine for a span.
 fn bill(problem: &Problem<'_>, host: HostId, span: Use) -> f64 {
     let Some((from, to)) = span else { return 0.0 };
     let host = problem.platform().host(host);

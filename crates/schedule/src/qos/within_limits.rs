@@ -1,11 +1,12 @@
 //! `within-limits`: the best plan under a budget, a deadline or both that many methods find.
 //!
-//! Tried are the fast methods with the limits as they are, all plans of the front ([`super::portfolio`]), methods for
-//! deadlines, and k machines of one kind, for every k; from the best of these on machines are added, left out
-//! and exchanged, kind by kind. Plans are judged by their bill, with quanta, minima and set-up times. Given is the shortest plan
-//! that keeps the limits, with a deadline alone the cheapest (`aim` says otherwise); where none keeps them, the one that
-//! breaks them least. Ties: the shorter, the cheaper, then the first plan in the order above. The plans that no other
-//! beats are told as `alternatives`, the method of the chosen one as `found_by`.
+//! Candidates are the fast methods with the given limits, all plans of the front ([`super::portfolio`]),
+//! methods for deadlines, and k machines of one kind, for every k; starting from the best of these, machines
+//! are added, removed and exchanged, kind by kind. Plans are judged by their bill, with quanta, minima and
+//! set-up times. Given is the shortest plan that keeps the limits, with a deadline alone the cheapest (unless
+//! `aim` is set); where none keeps them, the one that breaks them least. Ties: the shorter, the cheaper, then
+//! the first plan in the order above. The plans that are not dominated are reported as `alternatives`, the
+//! method of the chosen one as `found_by`.
 
 use super::pareto::{Aim, Point};
 use super::portfolio::{self, Candidate, Front, Job, Scale};
@@ -38,7 +39,7 @@ const AIM: Parameter = Parameter::new(
 /// Tasks up to which the methods for deadlines are tried.
 const DEADLINE_TASKS: usize = 500;
 
-/// What a word of [`AIM`] means under some limits.
+/// Criterion that a value of [`AIM`] selects under some limits.
 fn aim(word: &str, limits: &Limits) -> Aim {
     match word {
         "fastest" => Aim::Fastest,
@@ -116,7 +117,7 @@ fn jobs(problem: &Problem<'_>, limits: &Limits) -> Vec<Job> {
     jobs
 }
 
-/// How a plan was made, for people: `hbcs`, or `heft on 2 x c5xlarge`.
+/// Name of the method and machines of a plan: `hbcs`, or `heft on 2 x c5xlarge`.
 pub fn name(problem: &Problem<'_>, candidate: &Candidate) -> String {
     let algorithm = candidate.algorithm.name;
     match candidate.rented {

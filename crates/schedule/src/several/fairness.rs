@@ -1,15 +1,15 @@
 //! Fairness policies (Zhao, Sakellariou, IPDPS 2006): workflows known together are slowed down
 //! alike.
 //!
-//! Every workflow is first planned alone by a pivot. Then one task is placed at a time, where it
-//! finishes first: the next one, by upward rank, of the workflow that is delayed most. A workflow's
-//! delay is the end of its last placed task over the end of that task in the plan of its own. The
-//! finish-time policy looks at it when the workflow is served; the current-time policy for every
-//! workflow whenever a task is placed, so that one that waits is delayed by the waiting: where its last
-//! task ends before the task just placed, the end of that one counts. Workflows of which nothing is placed come first, the longest of them
-//! before the others. With HEFT as pivot tasks go into gaps, with Hybrid.BMCT behind others.
-//! O(e p) twice and O(v n) for n workflows. Ties: the workflow named first. Recalled: the papers' pivot
-//! Hybrid.BMCT also balances groups of tasks of the joint plan.
+//! Every workflow is first planned alone by a pivot. Then one task is placed at a time, where it finishes
+//! first: the next one, by upward rank, of the workflow that is delayed most. A workflow's delay is the end of
+//! its last placed task over the end of that task in the plan of its own. The finish-time policy computes it
+//! when the workflow is served; the current-time policy for every workflow whenever a task is placed, so that
+//! one that waits is delayed by the waiting: where its last task ends before the task just placed, the end of
+//! that one counts. Workflows of which nothing is placed come first, the longest of them before the others.
+//! With HEFT as pivot tasks go into gaps, with Hybrid.BMCT behind others. O(e p) twice and O(v n) for n
+//! workflows. Ties: the workflow named first. Recalled: the papers' pivot Hybrid.BMCT also balances groups of
+//! tasks of the joint plan.
 
 use super::{Batch, Pivot};
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
@@ -45,7 +45,7 @@ pub const CURRENT: Algorithm = Algorithm {
     ..FINISH
 };
 
-/// How far the joint plan has come with a workflow.
+/// Progress of the joint plan with a workflow.
 #[derive(Clone, Default)]
 struct Progress {
     placed: usize,

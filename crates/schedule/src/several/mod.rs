@@ -1,9 +1,8 @@
 //! Workflows that are known together, of tasks whose width is given.
 //!
-//! What a workflow takes alone is HEFT's plan of it (the fairness policies: their pivot's). Its
-//! stretch is what it takes together over that, both from its arrival (the earliest date at which one
-//! of its tasks may start); the unfairness of a plan is the sum of the distances of the stretches from
-//! their mean.
+//! The time of a workflow alone is that of HEFT's plan (the fairness policies: their pivot's). Its stretch is
+//! its time in the joint plan over that, both from its arrival (the earliest date at which one of its tasks may
+//! start); the unfairness of a plan is the sum of the distances of the stretches from their mean.
 
 pub mod fairness;
 pub mod paths;
@@ -16,7 +15,7 @@ use slackline_model::schedule::Detail;
 use slackline_model::workflow::Member;
 use slackline_model::{Problem, Schedule, TaskId};
 
-/// How a workflow is planned alone.
+/// Method that plans a workflow alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pivot {
     Heft,
@@ -55,7 +54,7 @@ struct Graph {
     tasks: Vec<TaskId>,
     /// When it arrives.
     arrived: f64,
-    /// How long after that it would end if it were alone.
+    /// Seconds from then to its end if it were alone.
     alone: f64,
 }
 
@@ -99,7 +98,7 @@ impl<'a, 'p> Batch<'a, 'p> {
         Ok(Batch { problem, rank, graphs, own })
     }
 
-    /// The finished plan with the end and stretch of every workflow, and what else there is to tell.
+    /// The finished plan with the end and stretch of every workflow, and further facts.
     fn told(&self, partial: Partial<'_, '_>, facts: Vec<(&'static str, Detail)>) -> Schedule {
         let mut schedule = partial.into_schedule();
         let alone: Vec<f64> = self.graphs.iter().map(|g| g.alone).collect();
@@ -156,8 +155,8 @@ fn stretches(problem: &Problem<'_>, schedule: &Schedule, alone: &[f64]) -> Vec<f
     took.zip(alone).map(stretch).collect()
 }
 
-/// What a plan makes of every workflow, each of which would take `alone` by itself. When they
-/// arrive is told where not all are there from the start.
+/// Reports the end and stretch of every workflow, given their times `alone`. Arrivals are included if some
+/// workflow arrives later than the start.
 pub(crate) fn outcome(
     problem: &Problem<'_>,
     schedule: &Schedule,

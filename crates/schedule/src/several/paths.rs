@@ -1,12 +1,12 @@
 //! Path clustering of several workflows, four ways (Bittencourt, Madeira, 2010).
 //!
-//! A path begins with the ready task of highest upward rank and goes on with the child of largest
-//! transfer and rank among those that wait for nothing else. A path goes to the processor on which
-//! its last task ends first; where none takes all of it, its tasks go each where it ends first. The workflows
-//! take turns in four ways: one after the other behind what is placed (`sequential`), one after the
-//! other into gaps (`gap-search`), a path of each in turn (`interleave`), or all as one workflow (`group`).
-//! O(e p). Ties: the workflow named first, lower task, lower processor. Recalled: the source cuts paths
-//! where all children are taken, here a path also ends at a task that waits for others.
+//! A path begins with the ready task of highest upward rank and continues with the child of largest transfer
+//! and rank among those that wait for nothing else. A path goes to the processor on which its last task ends
+//! first; where none takes all of it, its tasks go each where it ends first. The workflows take turns in four
+//! ways: one after the other behind what is placed (`sequential`), one after the other into gaps
+//! (`gap-search`), a path of each in turn (`interleave`), or all as one workflow (`group`). O(e p). Ties: the
+//! workflow named first, lower task, lower processor. Recalled: the source cuts paths where all children are
+//! taken, here a path also ends at a task that waits for others.
 
 use super::fairness::FINISH;
 use super::{Batch, Pivot, parts};
@@ -18,7 +18,7 @@ use slackline_model::{Problem, Schedule, TaskId};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// How workflows take turns.
+/// Order in which workflows take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turns {
     Sequential,

@@ -26,7 +26,7 @@ const MU: Parameter = Parameter::new(
     "what of the processors is shared equally; the rest is in proportion",
 );
 
-/// What shares are in proportion to.
+/// Measure of a workflow to which its share is proportional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
     CriticalPath,
@@ -70,7 +70,7 @@ impl Share {
         Share(vec![from; held as usize])
     }
 
-    /// How many of its processors a task takes.
+    /// Number of its processors that a task takes.
     fn taken(&self, width: u32) -> usize {
         (width as usize).min(self.0.len())
     }
@@ -125,7 +125,7 @@ fn shared(
     Ok(batch.told(partial, vec![("shares", Detail::List(list))]))
 }
 
-/// What the share of every workflow is in proportion to.
+/// Measures of all workflows, to which their shares are proportional.
 fn weights(batch: &Batch<'_, '_>, measure: Measure) -> Vec<f64> {
     let shape = Shape::of(batch.problem.workflow());
     let weight = |graph: &Graph| match measure {

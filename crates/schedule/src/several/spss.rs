@@ -1,13 +1,13 @@
 //! SPSS: static provisioning, static scheduling of an ensemble (Malawski, Juve, Deelman, Nabrzyski, 2015;
 //! recalled).
 //!
-//! Workflows are taken as they are named, those that matter most first. The deadline of all is shared out
-//! over the tasks of each in proportion to the longest paths before and behind them, in mean times. By falling
-//! upward rank, a task goes to the cheapest processor that ends it by its date, of equal ones where it ends
-//! first; where none does, to the one that ends it first. A workflow that ends after the deadline, or costs more
-//! than the rest of the budget, is not admitted, and its tasks take no processor. Since a plan
-//! has a place for every task, one is made only if all are admitted; otherwise the error says which are.
-//! Costs are those of computation. O(e p). Ties: lower processor.
+//! Workflows are taken in the order in which they are named, those that matter most first. The deadline of all
+//! is shared out over the tasks of each in proportion to the longest paths before and behind them, in mean
+//! times. By falling upward rank, a task goes to the cheapest processor that ends it by its date, of equal ones
+//! where it ends first; where none does, to the one that ends it first. A workflow that ends after the
+//! deadline, or costs more than the rest of the budget, is not admitted, and its tasks take no processor. Since
+//! a plan has a place for every task, one is made only if all are admitted; otherwise the error names those
+//! that are. Costs are those of computation. O(e p). Ties: lower processor.
 
 use super::fairness::FINISH;
 use super::{Batch, Pivot};

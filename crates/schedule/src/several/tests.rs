@@ -204,7 +204,7 @@ fn an_ensemble_is_admitted_as_far_as_the_money_goes() {
     assert!(plan.placements.iter().flatten().all(|p| p.proc().0 == 0));
     let error = spss(41.0, 1e4).unwrap_err().to_string();
     assert!(error.contains("fit: A, B; not 'C' (cost 11.8750"), "{error}");
-    // A deadline that presses costs more; one that nobody keeps admits nobody.
+    // A tight deadline costs more; an infeasible one admits no workflow.
     assert!(spss(66.0, 60.0).unwrap().makespan() <= 60.0);
     let error = spss(1e4, 5.0).unwrap_err().to_string();
     assert!(error.contains("fit: none"), "{error}");

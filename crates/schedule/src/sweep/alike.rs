@@ -1,9 +1,9 @@
-//! Tasks that no chart tells apart.
+//! Tasks that are interchangeable in a chart.
 //!
-//! Tasks that read the same shared files, have private inputs and outputs of the same sizes and take
-//! equally long everywhere would complete at the same dates on every processor, whatever has been
-//! placed before. The sweeps of practice consist of few such classes: a plan looks at each class, not
-//! at each task. Of a class the first task that waits goes first.
+//! Tasks that read the same shared files, have private inputs and outputs of the same sizes and take equally
+//! long everywhere would complete at the same dates on every processor, whatever has been placed before. The
+//! sweeps of practice consist of few such classes: a plan evaluates each class, not each task. Of a class the
+//! first task that waits goes first.
 
 use super::chart::Chart;
 use super::ground::Ground;
@@ -43,7 +43,7 @@ impl<'t> Waiting<'t> {
         Waiting { tasks, next: vec![NONE; tasks.len()], heads, classes: tasks.len() }
     }
 
-    /// The classes of tasks as a chart stands.
+    /// Groups tasks into classes for the present state of a chart.
     pub(super) fn alike(
         tasks: &'t [TaskId],
         ground: &Ground<'_>,

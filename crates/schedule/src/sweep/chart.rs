@@ -15,9 +15,9 @@ use std::collections::HashMap;
 /// A computation in the chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Computation {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// Where.
+    /// Its processor.
     pub proc: ProcId,
     /// Begin.
     pub start: f64,
@@ -28,7 +28,7 @@ pub struct Computation {
 /// A transfer in the chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// Which file.
+    /// The file.
     pub file: FileId,
     /// The task that needs or makes it.
     pub task: TaskId,
@@ -73,10 +73,10 @@ struct Lane {
     line: Timeline,
     /// Per file that several tasks read: when it arrives; infinite where it does not.
     shared: Vec<f64>,
-    /// The same of others that are there or on their way: what is brought for one task in this chart
-    /// nobody asks for again.
+    /// Arrival dates of the other files that are there or on their way. A file brought for a single task is not
+    /// needed again in this chart.
     private: HashMap<FileId, f64>,
-    /// Until when other things have been said to keep it busy.
+    /// Date until which activities outside the chart occupy it.
     blocked: f64,
 }
 
@@ -86,7 +86,7 @@ pub struct Chart<'g> {
     ground: &'g Ground<'g>,
     lanes: Vec<Lane>,
     columns: Columns,
-    /// Per processor: until when other things have been said to keep it busy.
+    /// Per processor: date until which activities outside the chart occupy it.
     blocked: Vec<f64>,
     /// Per processor: when the last computation that was put there begins.
     last_start: Vec<f64>,
@@ -106,12 +106,12 @@ struct Trial {
     finish: f64,
 }
 
-/// What is worked out for one task.
+/// Working memory for the evaluation of one task.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// Where its transfers would lie.
+    /// Tentative slots of its transfers.
     trials: Vec<Trial>,
-    /// What it takes on every kind of processor of a cluster.
+    /// Seconds of the task on every kind of processor of a cluster.
     seconds: Vec<f64>,
 }
 
@@ -192,7 +192,7 @@ impl<'g> Chart<'g> {
         self.blocked[proc.index()]
     }
 
-    /// The same of a link.
+    /// Date until which activities outside the chart occupy a link.
     pub fn link_blocked_until(&self, line: usize) -> f64 {
         self.lanes[line].blocked
     }

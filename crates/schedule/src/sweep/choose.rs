@@ -1,8 +1,8 @@
-//! Which task goes next: the heuristics of Berman et al. (1999), H1 to H9, and two relatives.
+//! Choice of the next task: the heuristics of Berman et al. (1999), H1 to H9, and two relatives.
 //!
-//! All look at the least completion time of every open task on every cluster, as the chart stands;
-//! a placement changes those of one cluster only. Ties go to the lower task, cluster, processor.
-//! Tasks that are alike are looked at together ([`Waiting`]), unless lots are drawn among them.
+//! All compare the least completion times of every open task on every cluster in the present chart; a placement
+//! changes those of one cluster only. Ties go to the lower task, cluster, processor. Interchangeable tasks are
+//! evaluated together ([`Waiting`]), unless the choice among tasks is random.
 
 use super::alike::{Head, Waiting};
 use super::chart::{Chart, Offer, Scratch};
@@ -11,7 +11,7 @@ use rand::RngExt;
 use slackline_model::rng::Stream;
 use slackline_model::{ProcId, TaskId, approx};
 
-/// What makes a task go first.
+/// Rule by which the next task is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// The least completion time is smallest (H1).
@@ -30,7 +30,7 @@ pub enum Rule {
     Any,
 }
 
-/// How high the step behind the good clusters is.
+/// Height of the step behind the good clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Height {
     /// The difference of completion times at the step.
@@ -43,11 +43,11 @@ pub enum Height {
 /// A heuristic with its options.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heuristic {
-    /// What makes a task go first.
+    /// Rule by which the next task is chosen.
     pub rule: Rule,
-    /// Draws among what lies within this part of the best; none: no draws.
+    /// Chooses randomly within this relative distance from the best; none: no random choice.
     pub random: Option<f64>,
-    /// How high a step is.
+    /// Definition of a step's height.
     pub height: Height,
     /// A step must exceed the mean by more than a deviation, as printed, not by at least one.
     pub strict_step: bool,
@@ -67,7 +67,7 @@ impl Heuristic {
         }
     }
 
-    /// Whether lots are drawn among tasks.
+    /// Whether the choice among tasks is random.
     fn draws(&self) -> bool {
         self.random.is_some() || self.rule == Rule::Any
     }
@@ -87,13 +87,13 @@ impl Limit {
     pub const NONE: Limit = Limit { tasks: usize::MAX, until: f64::INFINITY };
 }
 
-/// The step in a rising list of completion times: before which index it lies, and how high it is.
-/// Without a step all clusters are good and nothing is suffered.
+/// The step in a rising list of completion times: the index it precedes, and its height. Without a step all
+/// clusters are good and the height is 0.
 pub fn step(times: &[f64], height: Height, strict: bool) -> (usize, f64) {
     step_among(times, &mut Vec::new(), height, strict)
 }
 
-/// The same with a place to put the rises.
+/// Computes the step with a buffer for the rises.
 fn step_among(times: &[f64], rises: &mut Vec<f64>, height: Height, strict: bool) -> (usize, f64) {
     rises.clear();
     rises.extend(times.windows(2).map(|pair| rise(pair[0], pair[1])));
@@ -121,7 +121,7 @@ fn mean_of(times: &[f64]) -> f64 {
     times.iter().sum::<f64>() / times.len() as f64
 }
 
-/// How much later; equal on paper must not suffer from rounding.
+/// Difference of two completion times; 0 where they are equal within tolerance, so that rounding has no effect.
 fn rise(first: f64, second: f64) -> f64 {
     if approx::eq(first, second) { 0.0 } else { second - first }
 }
@@ -152,7 +152,7 @@ pub fn fill(
     fill_from(waiting, chart, ground, heuristic, limit, draws);
 }
 
-/// The same with tasks by class.
+/// Fills the chart with tasks grouped by class.
 pub(super) fn fill_from(
     mut waiting: Waiting<'_>,
     chart: &mut Chart<'_>,
@@ -205,7 +205,7 @@ pub(super) fn fill_from(
     }
 }
 
-/// What the clusters offer a class of tasks.
+/// Offers of the clusters to a class of tasks.
 fn row<'o>(offers: &'o [Offer], head: &Head, clusters: usize) -> &'o [Offer] {
     &offers[head.class * clusters..][..clusters]
 }
@@ -226,7 +226,7 @@ struct Chooser<'c, 'g> {
     clusters: usize,
 }
 
-/// Where completion times are sorted and their rises found.
+/// Working memory in which completion times are sorted and their rises found.
 struct Steps {
     /// Per class: its clusters in the order of their completion times, when these were last sorted. One
     /// placement moves one of them.
@@ -311,7 +311,7 @@ impl Chooser<'_, '_> {
         Some((index, Claim { cluster, proc, ..claim }))
     }
 
-    /// What a task has to say for itself; none where it can run nowhere.
+    /// Computes the claim of a task under the heuristic; none where it can run nowhere.
     fn claim(&self, head: &Head, row: &[Offer], steps: &mut Steps) -> Option<Claim> {
         let mut cluster = 0;
         for (index, offer) in row.iter().enumerate().skip(1) {

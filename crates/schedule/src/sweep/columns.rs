@@ -1,7 +1,7 @@
-//! From when on the processors of every cluster are free.
+//! Dates from which the processors of every cluster are free.
 //!
-//! Processors that no task tells apart differ in that date only: a tournament says in O(log h) who of
-//! h is free first, who comes first in order among those free early enough, and who would be next.
+//! Interchangeable processors differ in that date only: a tournament finds in O(log h) the one of h that is
+//! free first, the first in order among those free early enough, and the next one.
 
 use super::ground::Ground;
 use slackline_model::ProcId;
@@ -70,7 +70,7 @@ impl Alike {
     }
 }
 
-/// Where a processor sits.
+/// Position of a processor in the tournaments.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
     cluster: u32,
@@ -133,7 +133,7 @@ impl Columns {
         &self.groups[cluster]
     }
 
-    /// When the first of a group of a cluster besides this processor is free.
+    /// Date at which the first other processor of a group of a cluster is free.
     #[inline]
     pub(super) fn first_besides(&self, cluster: usize, group: usize, proc: ProcId) -> f64 {
         let alike = &self.groups[cluster][group];

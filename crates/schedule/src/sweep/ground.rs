@@ -1,5 +1,4 @@
-//! What a sweep is planned over: clusters behind one link each, and what everything is expected to
-//! take there.
+//! Input of a sweep's plan: clusters behind one link each, and the expected times and sizes there.
 
 use super::ways::{Way, Ways};
 use crate::registry::PlanError;
@@ -21,11 +20,11 @@ pub struct Cluster {
     pub link: Option<LinkId>,
     /// Seconds before the first byte.
     pub latency: f64,
-    /// Bytes/s; 0 where nothing gets through, infinite where everything lies there.
+    /// Bytes/s; 0 where nothing gets through, infinite where all files are there.
     pub bandwidth: f64,
 }
 
-/// What a task takes on a kind of processor.
+/// Function that returns the seconds of a task on a kind of processor.
 type Seconds<'a> = Box<dyn Fn(TaskId, usize) -> f64 + Sync + 'a>;
 
 /// No other task reads it.
@@ -33,7 +32,7 @@ const PRIVATE: u32 = u32::MAX;
 /// No task that has still to begin reads it.
 const UNUSED: u32 = u32::MAX - 1;
 
-/// What a chart is made over; see the module's head.
+/// Clusters, tasks and files over which a chart is made.
 pub struct Ground<'a> {
     /// Nothing begins before.
     pub now: f64,
@@ -42,7 +41,8 @@ pub struct Ground<'a> {
     /// Completion counts to the end of the computation, not to the return of its output.
     pub until_computed: bool,
     workflow: &'a Workflow,
-    /// Per processor, those that belong to no cluster included: no task tells those of a kind apart.
+    /// Per processor, those that belong to no cluster included: its kind. Processors of one kind are
+    /// interchangeable.
     kinds: Vec<u32>,
     seconds: Seconds<'a>,
     /// Per task: the inputs that have to be there, the most used ones first.
@@ -55,7 +55,7 @@ pub struct Ground<'a> {
     /// Per file: how large it is expected to be.
     bytes: Vec<f64>,
     release: Vec<f64>,
-    /// Links besides those of the clusters.
+    /// Links other than those of the clusters.
     pub ways: Ways,
     /// Per cluster: bytes that its storage holds; empty where none is bounded.
     pub capacity: Vec<f64>,
@@ -83,8 +83,8 @@ impl<T> Rows<T> {
 }
 
 impl<'a> Ground<'a> {
-    /// A workflow over clusters. `kinds` says which processors are alike, `is_open` which tasks have
-    /// not begun: how often a file is used counts those.
+    /// A workflow over clusters. `kinds` groups interchangeable processors; `is_open` selects the tasks that
+    /// have not begun, which alone count as users of a file.
     pub fn new(
         workflow: &'a Workflow,
         clusters: Vec<Cluster>,
@@ -149,7 +149,7 @@ impl<'a> Ground<'a> {
         self.bytes[file.index()] = bytes;
     }
 
-    /// Inputs lie everywhere: none has to be brought.
+    /// Treats all inputs as present everywhere: none has to be brought.
     pub fn leave_inputs(&mut self) {
         self.inputs = Rows::of(self.workflow.tasks().map(|_| []));
     }
@@ -160,7 +160,7 @@ impl<'a> Ground<'a> {
         self.inputs.row(task.index())
     }
 
-    /// What a task sends back.
+    /// The outputs of a task that are sent back.
     #[inline]
     pub fn outputs(&self, task: TaskId) -> &[FileId] {
         self.outputs.row(task.index())
@@ -172,7 +172,7 @@ impl<'a> Ground<'a> {
         self.seconds_on(task, self.kind(proc))
     }
 
-    /// The same on processors of a kind.
+    /// Seconds of a task on processors of a kind.
     #[inline]
     pub(super) fn seconds_on(&self, task: TaskId, kind: usize) -> f64 {
         (self.seconds)(task, kind)
@@ -195,7 +195,7 @@ impl<'a> Ground<'a> {
         Some(self.shared[file.index()]).filter(|&n| n < UNUSED).map(|n| n as usize)
     }
 
-    /// How many such files there are.
+    /// Number of such files.
     pub(super) fn shared_count(&self) -> usize {
         self.shared_count
     }
@@ -212,13 +212,13 @@ impl<'a> Ground<'a> {
         Way { line: Some(cluster), latency, bandwidth }.seconds(self.bytes[file.index()])
     }
 
-    /// How large a file is expected to be.
+    /// Expected size of a file in bytes.
     #[inline]
     pub fn bytes(&self, file: FileId) -> f64 {
         self.bytes[file.index()]
     }
 
-    /// How the outputs of a cluster leave it.
+    /// The way by which the outputs of a cluster leave it.
     #[inline]
     pub fn way_back(&self, cluster: usize) -> Way {
         match self.ways.back.get(cluster) {
@@ -287,9 +287,9 @@ pub fn kinds(problem: &Problem<'_>) -> Vec<u32> {
     problem.proc_ids().map(|proc| problem.class_of(proc) as u32).collect()
 }
 
-/// The clusters of a platform as its links are at a date: the places that computing hosts belong
-/// to, in the order of their zones, each with the link that leads there from the origin. Without an
-/// origin all is one cluster where everything lies.
+/// The clusters of a platform with its links at a date: the places that computing hosts belong to, in the order
+/// of their zones, each with the link that leads there from the origin. Without an origin all hosts form one
+/// cluster that has all files.
 pub fn clusters(platform: &Platform, date: f64) -> Result<Vec<Cluster>, String> {
     let mut first_proc = 0u32;
     let mut clusters: Vec<Cluster> = Vec::new();

@@ -2,12 +2,12 @@
 //! processors *and* links (Berman, Casanova, Dongarra, Hayes, Obertelli, Su, Wolski, Zagorodnov:
 //! the AppLeS parameter sweep report, 1999).
 //!
-//! The inputs lie at the origin; every cluster hangs there by one link that serves one transfer at
-//! a time, and keeps what has been brought for all its hosts. The chart ([`Chart`]) has slots for
-//! transfers, computations and the return of outputs; the heuristics ([`Heuristic`]) differ in
-//! which task goes next; tasks that are alike are looked at together. All plan at the levels of the present
-//! date. O(v (k + c log h)) for v tasks of c classes on k clusters of h hosts. Without an origin there is nothing to bring. A task that can run nowhere
-//! means there is no plan.
+//! The inputs are at the origin; every cluster is connected to it by one link that serves one transfer at a
+//! time, and keeps files once they are brought, for all its hosts. The chart ([`Chart`]) has slots for
+//! transfers, computations and the return of outputs; the heuristics ([`Heuristic`]) differ in the choice of
+//! the next task; interchangeable tasks are evaluated together. All plan at the levels of the present date. O(v
+//! (k + c log h)) for v tasks of c classes on k clusters of h hosts. Without an origin there is nothing to
+//! bring. If a task can run nowhere, there is no plan.
 
 mod alike;
 mod chart;
@@ -30,7 +30,7 @@ use slackline_model::units::fmt_bytes;
 use slackline_model::{FileId, Placement, Problem, Schedule, approx};
 use std::collections::BTreeSet;
 
-/// What counts as the completion of a task.
+/// Parameter: event that counts as the completion of a task.
 pub const COMPLETION: Parameter = Parameter::new(
     "completion",
     Kind::Choice(&["output", "compute"]),
@@ -39,7 +39,7 @@ pub const COMPLETION: Parameter = Parameter::new(
 )
 .published("output");
 
-/// How high the step behind the good clusters is.
+/// Parameter: height of the step behind the good clusters.
 pub const JUMP: Parameter = Parameter::new(
     "jump",
     Kind::Choice(&["height", "groups"]),
@@ -48,7 +48,7 @@ pub const JUMP: Parameter = Parameter::new(
      means of the groups on its sides",
 );
 
-/// Which rise counts as a step.
+/// Parameter: least rise that counts as a step.
 pub const STEP: Parameter = Parameter::new(
     "step",
     Kind::Choice(&["at-least", "above"]),
@@ -56,7 +56,7 @@ pub const STEP: Parameter = Parameter::new(
     "a rise is a step if it is at least, or as printed above, the mean and one deviation",
 );
 
-/// Which processor is second best.
+/// Parameter: choice of the second best processor.
 pub const SECOND: Parameter = Parameter::new(
     "second",
     Kind::Choice(&["other", "literal"]),
@@ -64,7 +64,7 @@ pub const SECOND: Parameter = Parameter::new(
     "second best processor: any other, or as printed none of the best cluster or number",
 );
 
-/// How close to the best a random choice may be.
+/// Parameter: relative distance from the best within which the choice is random.
 pub const RHO: Parameter = Parameter::new(
     "rho",
     Kind::Number(0.0, 1.0),

@@ -1,5 +1,5 @@
-//! Links besides those between the origin and the clusters: where outputs go when not to the
-//! origin, and from cluster to cluster.
+//! Links other than those between the origin and the clusters: those to the host of the results, if it is not
+//! the origin, and those from cluster to cluster.
 
 use super::ground::Cluster;
 use slackline_model::parameter::{Kind, Parameter, Values};
@@ -15,7 +15,7 @@ pub const EXCHANGE: Parameter = Parameter::new(
 )
 .published("no");
 
-/// Where outputs go.
+/// Parameter: host to which outputs are sent.
 pub const RESULTS: Parameter = Parameter::new(
     "results",
     Kind::Text,
@@ -24,7 +24,7 @@ pub const RESULTS: Parameter = Parameter::new(
 )
 .published("auto");
 
-/// How files get from one place to another.
+/// Connection by which files get from one place to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Way {
     /// The line of a chart on which they queue; none where they are there already.
@@ -49,15 +49,15 @@ impl Way {
 /// A way from a cluster to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Between {
-    /// Which has the file.
+    /// Cluster that has the file.
     pub from: usize,
-    /// Which gets it.
+    /// Cluster that gets it.
     pub to: usize,
-    /// How.
+    /// Connection between them.
     pub way: Way,
 }
 
-/// What is wanted of outputs and of files between clusters.
+/// Settings for outputs and for files between clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wishes {
     /// The host to which outputs go; none: the origin.
@@ -67,7 +67,7 @@ pub struct Wishes {
 }
 
 impl Wishes {
-    /// As parameters say.
+    /// Reads the settings from parameters.
     pub fn read(values: &Values) -> Wishes {
         let results = Some(values.word("results")).filter(|w| !w.is_empty() && *w != "auto");
         Wishes { results: results.map(str::to_string), exchange: values.switch("exchange") }
@@ -77,9 +77,9 @@ impl Wishes {
 /// All such ways of a platform; see the module's head.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ways {
-    /// The links besides those of the clusters; their lines follow those of the clusters.
+    /// The links other than those of the clusters; their lines follow those of the clusters.
     pub links: Vec<LinkId>,
-    /// Where outputs go, where that is not the origin.
+    /// Host to which outputs go, where that is not the origin.
     pub results: Option<HostId>,
     /// Per cluster: how outputs get there; empty: to the origin, as inputs come.
     pub back: Vec<Way>,

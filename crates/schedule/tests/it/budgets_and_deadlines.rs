@@ -148,14 +148,14 @@ fn three_steps_fill_quanta() {
     assert_eq!(ends(&one), (7200.0, 2.0));
     assert_eq!(ends(&plan(&problem, "heft", Limits::default())), (2700.0, 4.0));
 
-    // Batch jobs ask for more than they need.
+    // Batch jobs request more time than they need.
     let given = vec![("safety".to_string(), "1.5".to_string())];
     let safe = algorithm.plan(&problem, &Request { given, ..Request::default() }).unwrap();
     let text = format!("{:?}", safe.details);
     assert!(text.contains("(\"cores\", Count(1)), (\"walltime\", Number(5400.0))"), "{text}");
 }
 
-/// What a random problem looks like; the rest follows from the seed.
+/// Parameters of a random problem; the rest follows from the seed.
 #[derive(Clone, Debug)]
 struct Kind {
     seed: u64,
@@ -168,7 +168,7 @@ struct Kind {
     zeros: bool,
     /// Machines are paid by the quantum or leased.
     quanta: bool,
-    /// What all times and data are multiplied by.
+    /// Factor of all times and data.
     scale: f64,
 }
 
@@ -291,7 +291,7 @@ const KEEP_BUDGETS: [&str; 13] = [
     "scalestar",
 ];
 
-/// What holds for a problem at a budget and a deadline between what is possible and what is plenty.
+/// Checks a problem with a budget and a deadline between the least possible and an ample one.
 fn check(problem: &Problem<'_>, exact: bool, shares: (f64, f64)) -> Result<(), TestCaseError> {
     let least = least_cost(problem);
     let heft = Summary::of(problem, &plan(problem, "heft", Limits::default()));
@@ -336,7 +336,7 @@ fn groups_are_acyclic(workflow: &Workflow, schedule: &Schedule) -> bool {
             group_of[id.index()] = index;
         }
     }
-    // They are listed in an order of the kind: nobody feeds an earlier group.
+    // They are listed in topological order: no group feeds an earlier one.
     workflow.edges().all(|edge| {
         let (from, to) = workflow.edge_ends(edge);
         let (from, to) = (group_of[from.index()], group_of[to.index()]);

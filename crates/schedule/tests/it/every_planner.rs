@@ -19,7 +19,7 @@ use slackline_schedule::list::{OptimisticCosts, ranks::Weights};
 use slackline_schedule::{Algorithm, Heed, Need, PlanError, Request, registry};
 use std::time::Duration;
 
-/// What a random problem looks like; the rest follows from the seed.
+/// Parameters of a random problem; the rest follows from the seed.
 #[derive(Clone, Debug)]
 struct Kind {
     seed: u64,
@@ -163,12 +163,12 @@ fn stuck(problem: &Problem<'_>) -> bool {
         .any(|t| !problem.platform().host_ids().any(|h| runs(t, h)))
 }
 
-/// Searches look at few plans here: what they give must be right, not short.
+/// A request with few iterations: plans must be valid, not short.
 fn brief(seed: u64) -> Request {
     Request { iterations: Some(40), ..Request::seeded(seed) }
 }
 
-/// The same request but for what a method says it does not heed.
+/// The same request with other values of the members that a method does not use.
 fn unheeded(algorithm: &Algorithm, request: &Request) -> Request {
     let heeds = |heed| algorithm.heeds().contains(&heed);
     Request {

@@ -1,5 +1,5 @@
-//! Inputs on the origin, shared storage and charged networks: every planner's plan is valid, no
-//! bound lies above it, and files go to a place once.
+//! Inputs on the origin, shared storage and charged networks: every planner's plan is valid, no bound exceeds
+//! its makespan, and files go to a place once.
 
 #![allow(clippy::unwrap_used)]
 
@@ -75,7 +75,7 @@ proptest! {
         }
     }
 
-    /// A look at all hosts finds what looks at each of them find, whatever was sent before.
+    /// Evaluating all hosts together gives the same as evaluating each, whatever was sent before.
     #[test]
     fn looks_at_all_hosts_agree(
         seed in any::<u64>(),
@@ -100,8 +100,8 @@ proptest! {
             staging.send(TaskId(task % tasks), HostId(host % hosts));
         }
     }
-    /// The search over hosts that promise something finds what a look at every processor finds, with
-    /// insertion and without.
+    /// The search over promising hosts finds the same slot as the evaluation of every processor, with insertion
+    /// and without.
     #[test]
     fn searches_agree_with_looks_at_every_processor(
         seed in any::<u64>(),

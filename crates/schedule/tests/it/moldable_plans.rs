@@ -1,10 +1,9 @@
 //! The moldable planners against plans computed independently in exact rational arithmetic.
 //!
-//! `fixtures/moldable.jsonl` has one line per problem: an instance without a network, or a graph
-//! and a platform with one (one cluster or several, 5 to 20 tasks, 4 to 30 processors), and the
-//! plans: widths, starts, makespan, work, and what the method tells besides. The first is the
-//! example of the biCPA simulator, the second the same on two clusters. Where equal
-//! processors are free anyone may be taken, so that sets are not compared.
+//! `fixtures/moldable.jsonl` has one line per problem: an instance without a network, or a graph and a platform
+//! with one (one cluster or several, 5 to 20 tasks, 4 to 30 processors), and the plans: widths, starts,
+//! makespan, work, and the method's further facts. The first is the example of the biCPA simulator, the second
+//! the same on two clusters. Where equal processors are free any may be taken, so that sets are not compared.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 

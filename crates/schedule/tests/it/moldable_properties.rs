@@ -1,4 +1,4 @@
-//! What holds for every moldable planner on any graph and any clusters, partly executed or not.
+//! Properties of every moldable planner on any graph and any clusters, partly executed or not.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
@@ -218,7 +218,7 @@ proptest! {
         }
     }
 
-    /// No plan is longer than the stated ratio times what the programme says that every plan takes.
+    /// No plan is longer than the stated ratio times the programme's lower bound.
     #[test]
     fn mcgas_keeps_its_ratio(kind in kinds()) {
         let kind = Kind { equal: true, network: false, wide: false, ..kind };

@@ -1,5 +1,5 @@
-//! The timing graphs are the ones other tools were measured on, and plans of them are as long
-//! as an independent implementation says.
+//! The timing graphs are the ones other tools were measured on, and plans of them are as long as an independent
+//! implementation computes.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 

@@ -275,7 +275,7 @@ fn disks(mut s: Stage<'_>) -> Vec<String> {
         log.say(&p, "writer computed");
         writing.await?;
         log.say(&p, "writer wrote");
-        p.read(disk, 5e7).await?;
+        p.read(disk, 6e7).await?;
         log.say(&p, "writer read");
         End::Ok(())
     });

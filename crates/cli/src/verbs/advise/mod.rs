@@ -36,7 +36,7 @@ the recorded request is kept. Each PATH is a run of its own; several are one his
 
 Examples:
   slackline advise .
-  slackline advise trace.txt old/trace.txt --risk 1%
+  slackline advise runs/1/trace.txt runs/2/trace.txt --risk 1%
   slackline advise trace.txt --to nextflow -o requests.config
   slackline advise . --to snakemake -o profile/config.yaml")]
 pub(crate) struct Advise {

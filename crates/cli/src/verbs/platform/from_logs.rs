@@ -22,7 +22,7 @@ makes of all transfers between two clusters. max is the nominal bandwidth: simul
 
 Examples:
   slackline platform from-logs recorded.json -o site.toml
-  slackline platform from-logs north:log.swf --stack waits.toml
+  slackline platform from-logs north:jobs.txt --stack waits.toml
   slackline platform from-logs recorded.json --bandwidth median --json")]
 pub(super) struct FromLogs {
     /// The logs, each possibly with its site: FILE or SITE:FILE

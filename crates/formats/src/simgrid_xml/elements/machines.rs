@@ -63,7 +63,7 @@ impl Elements<'_> {
                 host,
                 read_bandwidth: disk.read,
                 write_bandwidth: disk.write,
-                // As in SimGrid, where nothing is said of reads and writes together.
+                // As in SimGrid, if no bandwidth of reads and writes together is given.
                 connection_bandwidth: connection.or(Some(disk.read.max(disk.write))),
                 capacity,
                 model,

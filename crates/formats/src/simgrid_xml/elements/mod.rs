@@ -121,7 +121,7 @@ pub(super) struct Elements<'a> {
     pub(super) connections: Vec<Connection>,
     trace_files: HashMap<String, Option<Arc<Profile>>>,
     origin: Option<(String, usize)>,
-    /// Shared by the whole platform, and which of them Slurm knows as licences.
+    /// Resources shared by the whole platform; some are licences in Slurm.
     resources: Vec<(Arc<str>, Amount)>,
     licences: Vec<String>,
     root_seen: bool,
@@ -214,7 +214,7 @@ impl<'a> Elements<'a> {
     pub(super) fn close(&mut self) -> Result<()> {
         let Some((frame, offset)) = self.stack.pop() else { return Ok(()) };
         self.close_frame(frame).map_err(|error| match error.place {
-            // Errors that only show at the end of an element lie at its beginning.
+            // Errors found at the end of an element are reported at its beginning.
             Place::Whole => FormatError { place: Place::of_offset(self.text, offset), ..error },
             _ => error,
         })
@@ -458,8 +458,8 @@ fn open_trace(elements: &mut Elements<'_>, a: &Attributes<'_>) -> Result<Frame> 
     Ok(Frame::Trace(name.to_string(), period, String::new()))
 }
 
-/// What our own properties say of a zone: whether its hosts share their storage, how much that
-/// holds, and what its data costs that leaves it.
+/// Our own properties of a zone: whether its hosts share their storage, its capacity, and the price of data
+/// that leave it.
 struct OfZone {
     shared_storage: Option<bool>,
     storage_capacity: Option<f64>,

@@ -1,4 +1,4 @@
-//! What must survive a format.
+//! Facts of a workflow that must survive a format.
 
 use slackline_formats::Document;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! What the thesis does not say decides who wins: how long changes last, how far ahead inputs are
-//! fetched, how links are shared.
+//! Conditions that the thesis leaves open but that decide the ranking: the duration of changes, the window in
+//! which inputs are fetched, the sharing of links.
 
 use super::runs::Family::F2;
 use super::runs::Method::{Gtp, GtpC, Heft};

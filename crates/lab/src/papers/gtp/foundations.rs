@@ -1,5 +1,5 @@
-//! What the study stands on: the graphs have the published numbers of edges, promises come true
-//! where nothing disturbs them, and contention alone breaks them.
+//! Preconditions of the study: the graphs have the published numbers of edges, promises come true where nothing
+//! disturbs them, and contention alone breaks them.
 
 use crate::cell::{self, Recipe, planner, policy};
 use crate::papers::report::Findings;
@@ -12,11 +12,11 @@ use slackline_react::Transfers;
 const EDGES: [(usize, f64); 5] =
     [(50, 158.0), (100, 504.0), (300, 3763.0), (500, 10022.0), (1000, 38749.0)];
 
-/// What the example shows, on which links, and when it ends there.
+/// Label, links and makespan of the example's two runs.
 const EXAMPLE: [(&str, Links, f64); 2] =
     [("promised", Links::Free, 10.0), ("one transfer at a time", Links::Fifo, 12.0)];
 
-/// Who promises.
+/// Planners whose promises are checked.
 const PROMISING: [(&str, &str); 2] = [("HEFT", "heft"), ("DLS", "dls-median")];
 
 /// The runs and plans of these claims.

@@ -74,7 +74,7 @@ fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError>
     Ok(report)
 }
 
-/// Everything that is said of the simulated runs.
+/// Judges all claims about the simulated runs.
 fn judge(runs: &Runs) -> Vec<Findings> {
     vec![
         static_methods::findings(runs),

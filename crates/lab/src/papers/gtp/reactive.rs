@@ -180,7 +180,7 @@ fn f2_changing(runs: &Runs) -> Claim {
     claim.remark("The largest factor is judged within 1.3 of the published one.")
 }
 
-/// A method, what is counted, what the thesis says, and how we count it.
+/// A method, the counted quantity, its value in the thesis, and the function that computes ours.
 type Count = (Method, &'static str, f64, fn(&Measured) -> f64);
 
 /// Figures that the thesis gives for GTP and DLS/sr side by side.

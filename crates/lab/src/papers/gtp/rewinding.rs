@@ -14,7 +14,7 @@ pub(super) fn findings(runs: &Runs) -> Findings {
     Findings { claims: vec![claim(runs)], tables: vec![table(runs)] }
 }
 
-/// What is counted, what the thesis says, how we count it.
+/// The counted quantity, its value in the thesis, the function that computes ours.
 type Count = (&'static str, &'static str, fn(&Measured) -> f64);
 
 fn claim(runs: &Runs) -> Claim {

@@ -1,6 +1,5 @@
-//! The runs of the study. Claims and tables just ask for what they need; they are gone through
-//! twice: the first time to collect what is asked for, the second time, with everything run, to
-//! be judged.
+//! The runs of the study. Claims and tables request the runs they need; they are evaluated twice: the first
+//! time to collect the requests, the second time, with everything run, to be judged.
 
 use crate::cell::{Cell, Recipe, planner, policy, transfers_name};
 use crate::papers::{Options, Size, StudyError, Watch};
@@ -52,7 +51,7 @@ impl Setting {
     }
 }
 
-/// What drives a run.
+/// Driver of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Method {
     Heft,
@@ -62,7 +61,7 @@ pub(super) enum Method {
     GtpC,
     /// With a failure half-way of its own run without one.
     GtpR,
-    /// The same.
+    /// With a failure half-way of its own run without one.
     GtpCR,
 }
 
@@ -172,7 +171,7 @@ pub(super) struct Measured {
 pub(super) struct Runs {
     seed: u64,
     graphs: usize,
-    /// Tasks are divided by this, for a quick look.
+    /// Divisor of the number of tasks, for quick runs.
     shrink: usize,
     /// Tasks of the setting in which reactive methods push: DLS/sr maps again so often then that
     /// it takes minutes at the published 1000.
@@ -239,7 +238,7 @@ impl Runs {
         Ok(())
     }
 
-    /// What was asked for, run by run.
+    /// The requested runs, one by one.
     pub(super) fn cells(&self) -> Vec<Recipe> {
         let mut all = Vec::new();
         for (&setting, runs) in self.asked.borrow().iter() {
@@ -269,7 +268,7 @@ impl Runs {
         all
     }
 
-    /// Settings of the second pass that the first did not ask for: there must be none.
+    /// Settings of the second pass that the first did not request: there must be none.
     pub(super) fn forgotten(&self) -> usize {
         let asked = self.asked.borrow();
         let all = asked.iter().flat_map(|(s, runs)| runs.iter().map(move |r| (*s, *r)));
@@ -292,7 +291,7 @@ fn kind(setting: &Setting) -> Kind {
     }
 }
 
-/// The world of one graph.
+/// Setting, graph number and seed of a case.
 #[derive(Clone, Copy)]
 struct Place {
     setting: Setting,

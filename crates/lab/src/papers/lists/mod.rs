@@ -127,7 +127,7 @@ impl Series {
         Ok(Planned { instances: self.instances, figures })
     }
 
-    /// The same plan by plan.
+    /// The plans one by one.
     fn cells(self) -> Vec<Recipe> {
         let mut all = Vec::new();
         for (index, instance) in self.instances.iter().enumerate() {
@@ -153,7 +153,7 @@ impl Planned {
         chosen.map(|(_, row)| figure(&row[method])).collect()
     }
 
-    /// By how much the mean SLR of one method lies below that of another, as a share of the latter.
+    /// Difference of the mean SLR of two methods, as a share of the other's; positive if the one is better.
     fn gain(
         &self,
         method: usize,

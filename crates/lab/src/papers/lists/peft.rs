@@ -169,7 +169,7 @@ fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     Ok(report)
 }
 
-/// Where a method stands in the rows of graphs of a size; Lookahead is not on the largest.
+/// Position of a method in the rows of graphs of a size; Lookahead is not on the largest.
 fn place(tasks: usize, method: usize) -> Option<usize> {
     match (tasks <= 100, method) {
         (true, m) => Some(m),

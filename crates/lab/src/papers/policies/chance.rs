@@ -1,6 +1,6 @@
-//! How far chance goes: our policy against the best of five that are as good as it is. They are the policy itself,
-//! told run times that are wrong by at most 1 %, so that it decides now and then otherwise. A goal against
-//! the best of five other policies can be read beside it.
+//! Size of chance effects: our policy against the best of five equally good ones. These are the policy itself,
+//! given run times with errors of at most 1 %, so that some of its decisions differ. A goal against the best of
+//! five other policies can be compared with it.
 
 use super::super::{Cell, Options, Report, StudyError, Table, Unit, Watch};
 use super::shapes::{behind, decided, geometric, shapes};
@@ -9,11 +9,11 @@ use crate::shapes::{Shape, WORLDS, told_wrong};
 use slackline_engine::Stage;
 use slackline_react::Transfers;
 
-/// As good as our policy, and how wrong is what they are told.
+/// Number of variants of our policy, and errors of the run times given to them.
 const EQUALS: u64 = 5;
 const WRONG: f64 = 0.01;
 
-/// When it ended in one world, and when its equals did.
+/// Makespans in one replication: our policy's, and its equals'.
 struct Case {
     world: usize,
     ours: f64,

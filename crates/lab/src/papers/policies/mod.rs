@@ -1,8 +1,8 @@
-//! Our own policy against the published ones, over a grid of worlds of the GTP study, and on real
-//! shapes (`shapes`).
+//! Our own policy against the published ones, over a grid of cases of the GTP study, and on real shapes
+//! (`shapes`).
 //!
-//! No paper states these claims: they are what the policy was built for. Its constants were tuned
-//! on seeds 1 to 20; any other seed is unseen.
+//! No paper states these claims: they are the goals of the policy. Its constants were tuned on seeds 1 to 20;
+//! any other seed is unseen.
 
 mod chance;
 mod shapes;
@@ -32,13 +32,13 @@ const NAMES: [&str; 6] = ["static", "gtp", "gtp/c", "sr-slack", "sr-spare", "sla
 const STATIC: usize = 0;
 const OURS: usize = NAMES.len() - 1;
 
-/// How much worse than `static` a cell may be.
+/// Largest tolerated ratio of a cell to `static`.
 const TOLERATED: f64 = 1.02;
 
-/// A cell above this is looked at again: a few graphs do not tell a few per cent.
+/// A cell above this is run again with more graphs: a few graphs do not resolve a few per cent.
 const DOUBTFUL: f64 = 0.98;
 
-/// Graphs of a second look, and how far their seeds lie from those of the first.
+/// Graphs of a second run, and the distance of their seeds from those of the first.
 const MORE: usize = 36;
 const APART: u64 = 1_000_000;
 
@@ -102,7 +102,7 @@ fn contenders() -> Result<Vec<Contender>, StudyError> {
     NAMES.into_iter().map(Contender::named).collect()
 }
 
-/// Every run, those of a second look at any cell included.
+/// Every run, including those of a second run of any cell.
 fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
     let contenders = contenders()?;
     let two = [contenders[STATIC], contenders[OURS]];
@@ -124,7 +124,7 @@ fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
     Ok(all)
 }
 
-/// More graphs of the cells in which we look worst.
+/// More graphs of the cells in which our policy appears worst.
 fn second_look(
     contenders: &[Contender],
     results: &Results,

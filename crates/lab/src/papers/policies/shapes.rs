@@ -1,6 +1,6 @@
-//! The second part: applications on the platforms people have, against `static`, the published
-//! policies, each with the window that suits it best, and the policy's own placement of the still
-//! world, frozen.
+//! The second part: applications on the platforms people have, against `static`, the published policies, each
+//! with the window that suits it best, and the policy's own placement for a platform without changes, followed
+//! unchanged.
 
 use super::super::{Cell, Claim, Options, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use crate::cell::{self, Recipe, deciding, policy};
@@ -13,7 +13,7 @@ use slackline_react::registry::{Entry, Options as Told};
 use slackline_react::{Decision, Transfers};
 use slackline_schedule::list::heft::HEFT;
 
-/// How far ahead inputs may travel.
+/// Windows in which inputs may travel ahead.
 const WINDOWS: [(&str, Transfers); 4] = [
     ("push", Transfers::Push),
     ("pull 6", Transfers::Pull { window: 6 }),
@@ -25,10 +25,10 @@ const WINDOWS: [(&str, Transfers); 4] = [
 const OTHERS: [&str; 4] = ["static", "gtp/c", "sr-slack", "aheft"];
 const WITHOUT_WINDOW: &str = "just-in-time";
 
-/// How much later than another a run may end.
+/// Largest tolerated ratio of the end of a run to that of another.
 const TOLERATED: f64 = 1.02;
 
-/// How far the seeds of a second look lie from those of the first.
+/// Distance of the seeds of a second run from those of the first.
 const APART: u64 = 1_000_000;
 
 /// Cells that are shown as the worst.
@@ -38,14 +38,14 @@ fn seeds(options: &Options) -> usize {
     options.graphs.unwrap_or(if options.size == Size::Quick { 1 } else { 8 })
 }
 
-/// Seeds of a second look.
+/// Number of seeds of a second run.
 fn more(options: &Options) -> usize {
     if options.size == Size::Quick { 4 } else { 24 }
 }
 
 pub(super) fn shapes(options: &Options) -> Vec<Shape> {
     match options.size {
-        // Every fourth world once, on five platforms.
+        // Every fourth kind of scenario once, on five platforms.
         Size::Quick => Shape::some()
             .into_iter()
             .filter(|s| s.world % 4 == 0 && s.workflow == s.world / 4 * 3)
@@ -55,7 +55,7 @@ pub(super) fn shapes(options: &Options) -> Vec<Shape> {
     }
 }
 
-/// When each policy ended in one world; infinite where it did not.
+/// End of each policy's run in one replication; infinite if it did not finish.
 struct Case {
     cell: usize,
     seed: u64,
@@ -64,7 +64,7 @@ struct Case {
     plain: f64,
     /// Tasks that were moved.
     moved: usize,
-    /// Our placement of the still world.
+    /// Our placement for a platform without changes.
     frozen: f64,
     /// Per policy of `OTHERS`, per window: empty where it was not run.
     others: Vec<Vec<f64>>,
@@ -96,13 +96,13 @@ struct Measured {
     again: Vec<(usize, Vec<f64>, Vec<f64>)>,
 }
 
-/// Who goes through a world.
+/// Driver of a run.
 #[derive(Clone, Copy)]
 enum Who {
     Ours,
     /// `static` as it is by default.
     Plain,
-    /// Our placement of the still world, followed whatever happens.
+    /// Our placement for a platform without changes, followed throughout.
     Frozen,
     Other(&'static str, Transfers),
 }
@@ -121,7 +121,7 @@ impl Who {
         })
     }
 
-    /// The cell of one world.
+    /// The recipe of one replication.
     fn recipe(self, shape: Shape, seed: u64) -> Result<Recipe, StudyError> {
         let who = match self {
             Who::Ours => "slackline".to_string(),
@@ -134,7 +134,7 @@ impl Who {
     }
 }
 
-/// A world for a policy that plans with HEFT.
+/// A case for a policy that plans with HEFT.
 pub(super) fn decided(stage: Stage, entry: &'static Entry, transfers: Transfers) -> cell::Cell {
     cell::Cell::decided(stage, entry, Told { transfers, ..Told::new(&HEFT) })
 }
@@ -144,8 +144,8 @@ fn other(name: &str, shape: Shape) -> Result<&'static Entry, StudyError> {
     Ok(Contender::named(name)?.surviving(shape.world().has_failures()))
 }
 
-/// Every run; further seeds count with the best window alone, a second look is taken where the first
-/// was doubtful.
+/// Every run; further seeds count with the best window alone, a second run is made where the first was
+/// doubtful.
 pub(super) fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
     let others = OTHERS.iter().flat_map(|&name| WINDOWS.map(|(_, w)| Who::Other(name, w)));
     let mut everybody = vec![Who::Ours, Who::Plain, Who::Frozen];
@@ -168,7 +168,7 @@ pub(super) fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
     Ok(all)
 }
 
-/// Our placement of the still world, and how far ahead inputs travel in it.
+/// Our placement for a platform without changes, and the window in which inputs travel there.
 fn frozen(still: &Stage) -> Result<(Schedule, Transfers), StudyError> {
     let mut ours = slackline_react::Slackline::default();
     let mut logged = Logged::new(&mut ours);
@@ -191,7 +191,7 @@ fn case(
     let finished = outcome.ending == Ending::Finished;
     let run = |(other, name): (usize, &&'static str)| -> Result<Vec<f64>, StudyError> {
         match windows {
-            // In worlds that hold still all windows of `static` count.
+            // In scenarios without changes all windows of `static` count.
             Some(windows) if other > 0 || !shape.world().is_still() => {
                 Ok(vec![end(Who::Other(name, WINDOWS[windows[other]].1))?])
             }
@@ -243,7 +243,7 @@ pub(super) fn geometric(ratios: &[f64]) -> f64 {
     Estimate::mean(&logs).value.exp()
 }
 
-/// How many are above what is tolerated, as a share.
+/// Share of the ratios above the tolerated one.
 pub(super) fn behind(ratios: &[f64]) -> f64 {
     ratios.iter().filter(|&&r| r > TOLERATED).count() as f64 / ratios.len() as f64
 }
@@ -263,7 +263,7 @@ impl Measured {
         self.over(keep, |c| c.best_other(&self.windows))
     }
 
-    /// The kinds of worlds that were run.
+    /// The kinds of scenarios that were run.
     fn worlds(&self) -> impl Iterator<Item = (usize, &'static World)> + '_ {
         let ran = |world: usize| self.shapes.iter().any(|s| s.world == world);
         WORLDS.iter().enumerate().filter(move |(world, _)| ran(*world))
@@ -287,7 +287,7 @@ impl Measured {
         cells
     }
 
-    /// Fresh seeds for the cells that look worse than tolerated.
+    /// Runs fresh seeds of the cells that appear worse than tolerated.
     fn look_again(&mut self, options: &Options, watch: &Watch<'_>) -> Result<(), StudyError> {
         let more = more(options);
         let worst = self.worst_cells().into_iter();
@@ -431,7 +431,7 @@ fn by_place(measured: &Measured) -> Table {
         let keep = move |c: &Case| measured.shapes[c.cell].workflow == at;
         table.rows.push(row(name.to_string(), measured, &keep));
     }
-    // A quick look does not have all of them.
+    // A quick run does not have all of them.
     table.rows.retain(|row| !matches!(&row[1], Cell::Figure(runs, _) if runs.value < 1.0));
     table
 }

@@ -1,6 +1,6 @@
-//! Parallel task graphs: the first chapter of F. Suter's habilitation, 2014, and the papers it
-//! sums up. It prints few numbers, and its figures are lost to us: what can be checked is what its text says of
-//! them. Everything is judged on planned makespans.
+//! Parallel task graphs: the first chapter of F. Suter's habilitation, 2014, and the papers that it summarises.
+//! It prints few numbers, and its figures are lost to us: only the statements of its text about them can be
+//! checked. Everything is judged on planned makespans.
 
 mod several;
 mod single;
@@ -62,7 +62,7 @@ fn clusters(sizes: &[(u32, f64)]) -> Result<Arc<Platform>, StudyError> {
     b.build().map(Arc::new).map_err(StudyError::of)
 }
 
-/// What a plan comes to.
+/// Figures of a plan.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
     makespan: f64,
@@ -90,7 +90,7 @@ impl Figures {
     }
 }
 
-/// A planner, and what it is told.
+/// A planner and its parameters.
 type Method = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// Graphs on a platform, each planned by every method.
@@ -123,7 +123,7 @@ impl Series {
         })
     }
 
-    /// The same plan by plan.
+    /// The plans one by one.
     fn cells(self) -> Vec<Recipe> {
         let mut all = Vec::new();
         for (index, graph) in self.graphs.iter().enumerate() {

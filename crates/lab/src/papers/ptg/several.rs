@@ -21,7 +21,7 @@ const METHODS: [&str; 7] = [
 ];
 const SIZES: [usize; 5] = [2, 4, 6, 8, 10];
 
-/// How all graphs of a batch fare.
+/// Figures over all graphs of a batch.
 #[derive(Clone, Copy)]
 struct Fares {
     makespan: f64,

@@ -41,12 +41,12 @@ const METHODS: [&str; 2] = ["hbcs", "dbcs"];
 const POLICIES: [&str; 2] = ["static", "qos"];
 const STATIC: usize = 0;
 const QOS: usize = 1;
-/// How far budget and deadline lie above what a first plan promises.
+/// Margins of budget and deadline above the values of a first plan.
 const MARGINS: [f64; 3] = [0.02, 0.05, 0.15];
 /// A task takes so much more or less than estimated at most, evenly drawn.
 const ERROR: f64 = 0.3;
 
-/// What is billed on the small machines, as the example says it and as others do.
+/// Billing quanta of the small machines: that of the example, and a usual one.
 const QUANTA: [&str; 2] = ["1h", "1min"];
 
 /// A way of billing, a workflow, a method and limits.
@@ -56,11 +56,11 @@ struct Wish {
     method: &'static str,
     margin: f64,
     limits: Limits,
-    /// What the plan under the limits says.
+    /// Makespan and cost of the plan under the limits.
     promised: (f64, f64),
 }
 
-/// What became of a run.
+/// Results of a run.
 #[derive(Clone, Copy)]
 struct Ran {
     makespan: f64,
@@ -125,12 +125,12 @@ impl Cloud {
         problem.with_state(start).map_err(StudyError::of)
     }
 
-    /// How long tasks really take in the world of a number.
+    /// The real run times of the tasks in the replication with this number.
     fn scenario(&self, wish: &Wish, seed: u64, world: usize) -> Result<Scenario, StudyError> {
         Ok(cloud_run_times(&self.at_peak(wish)?, ERROR, Seed { seed, member: world as u64 }))
     }
 
-    /// A run in a world of its own number.
+    /// A run in the replication with this number.
     fn cell(
         &self,
         wish: &Wish,
@@ -150,7 +150,7 @@ impl Cloud {
         Ok(cell::Cell::decided(stage, entry(POLICIES[policy])?, told))
     }
 
-    /// Runs in a world of its own number.
+    /// Runs the replication with this number.
     fn run(&self, wish: &Wish, policy: usize, seed: u64, world: usize) -> Result<Ran, StudyError> {
         let cell = self.cell(wish, policy, seed, world)?;
         let outcome = cell.finish(Recording::Keep)?;

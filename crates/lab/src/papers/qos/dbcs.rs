@@ -90,7 +90,7 @@ impl Range {
     }
 }
 
-/// What is wanted of a workflow on a machine.
+/// Limits and method of a run.
 #[derive(Clone, Copy)]
 struct Wish {
     a_b: f64,
@@ -125,8 +125,7 @@ fn machines() -> impl Iterator<Item = (&'static str, String)> {
     SITES.into_iter().flat_map(|site| SIZES.map(|size| (size, format!("{site}-{size}"))))
 }
 
-/// Workflows by what they are called together, the factors of their limits, and on how many of them
-/// methods search.
+/// Label of the workflows, the factors of their limits, and the number of them on which methods search.
 type Series = (&'static str, Vec<Drawn>, [f64; 3], usize);
 
 fn series(options: &Options) -> Result<Vec<Series>, StudyError> {
@@ -175,7 +174,7 @@ fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
     Ok(all)
 }
 
-/// What a method did at a budget and a deadline.
+/// Result of a method at a budget and a deadline.
 #[derive(Clone, Copy)]
 struct Point {
     done: Done,
@@ -197,7 +196,7 @@ struct OnMachine {
     ratios: Vec<Point>,
 }
 
-/// What to run on a workflow.
+/// Inputs of the runs of a workflow.
 #[derive(Clone, Copy)]
 struct Job<'j> {
     workflow: &'j Arc<Workflow>,

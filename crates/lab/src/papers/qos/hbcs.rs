@@ -39,7 +39,7 @@ const BUDGETS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 const DEADLINES: [f64; 3] = [0.2, 0.5, 0.8];
 /// Budgets at which success is counted, as positions of `BUDGETS`.
 const COUNTED: [usize; 3] = [1, 4, 7];
-/// How far a published improvement and ours may lie apart.
+/// Largest tolerated distance between a published improvement and ours.
 const POINTS: f64 = 0.1;
 
 /// A budget between the cheapest cost and HEFT's.
@@ -55,7 +55,7 @@ fn limited(case: &Case<'_>, k: f64, method: &str) -> Result<cell::Cell, StudyErr
     case.plan(planner(method)?, &under(budget(case, heft, k), None))
 }
 
-/// Workflows by what they are called together.
+/// Workflows by label.
 fn sets(options: &Options) -> Result<Vec<(&'static str, Vec<Drawn>)>, StudyError> {
     let count = count(options);
     let mut sets = vec![("random graphs", graphs("hbcs", options.seed, count)?)];

@@ -101,7 +101,7 @@ fn applications(
     (0..count).map(move |member| Drawn::Application { name, tasks, seed, member })
 }
 
-/// What became of a plan.
+/// Figures of a plan.
 #[derive(Clone, Copy, Debug, Default)]
 struct Done {
     planned: f64,
@@ -119,7 +119,7 @@ impl Done {
     }
 }
 
-/// How plans are judged.
+/// Basis on which plans are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Simulated,
@@ -163,7 +163,7 @@ impl<'c> Case<'c> {
         Cell::following(self.stage.clone(), plan, Transfers::Push)
     }
 
-    /// What a plan comes to, and its run.
+    /// Figures of a plan and its simulated run.
     fn done(&self, method: &'static Algorithm, request: &Request) -> Result<Done, StudyError> {
         let plan = self.plan(method, request)?.plan()?;
         let summary = Summary::of(&self.problem, &plan);

@@ -1,4 +1,4 @@
-//! What causality costs: the same triggers on the engine, where an end is known when it comes.
+//! Cost of causality: the same triggers on the engine, where an end is known when it comes.
 
 use super::performance::POPULATION;
 use super::{ALWAYS, Base, Instance, Ran, SLACK, SPARE, STATIC, draw, ran};

@@ -1,4 +1,4 @@
-//! What must come out when estimates are exact.
+//! Identities that hold when estimates are exact.
 
 use super::{ALWAYS, Base, IDEAL, Population, SLACK, SPARE, STATIC, all_ways, draw};
 use crate::papers::{Claim, Report, Rule, StudyError, Unit, Watch};

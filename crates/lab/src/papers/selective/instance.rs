@@ -23,7 +23,7 @@ pub(super) struct Instance {
     error: Vec<f64>,
 }
 
-/// What one way of running came to.
+/// Result of a run of one form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ran {
     pub(super) makespan: f64,
@@ -58,7 +58,7 @@ impl Instance {
         problem.exec_on(task, proc) * (1.0 + quality * error)
     }
 
-    /// The literal form, which knows real ends out of order.
+    /// The literal form, which uses real ends out of order.
     pub(super) fn literal(
         &self,
         planner: &'static Algorithm,
@@ -119,7 +119,7 @@ impl Instance {
         Cell::decided(stage, entry, told).under(MODEL)
     }
 
-    /// How long every task really takes on every machine.
+    /// The real run times of every task on every machine.
     fn scenario(&self, quality: f64) -> Result<Scenario, StudyError> {
         let problem = self.problem()?;
         let actual = |(task, proc): (TaskId, ProcId)| Actual {
@@ -133,7 +133,7 @@ impl Instance {
 }
 
 impl Ran {
-    /// What a run on the engine came to.
+    /// Result of a run on the engine.
     pub(super) fn of(cell: &Cell) -> Result<Ran, StudyError> {
         let outcome = cell.finish(Recording::Nothing)?;
         let reschedulings = outcome.counters.replannings as f64;

@@ -2,9 +2,9 @@
 //! dependent tasks on grid computing systems", 2004; extended by the same authors in Scientific
 //! Programming 12, 2004.
 //!
-//! The plotted values of the paper's figures 3 and 4 are not printed, so only what its text says
-//! of them can be checked; table 1 is printed. Everything runs in the literal form, a sweep that knows real
-//! ends out of order; one table says what causality costs.
+//! The plotted values of the paper's figures 3 and 4 are not printed, so only the statements of its text about
+//! them can be checked; table 1 is printed. Everything runs in the literal form, a sweep that uses real ends
+//! out of order; one table has the cost of causality.
 
 mod causal;
 mod identities;
@@ -36,7 +36,7 @@ pub(super) const PAPER: Paper = Paper {
 struct Base {
     label: &'static str,
     planner: &'static Algorithm,
-    /// One of the paper's four; the merging form of LMT stands beside the simple one.
+    /// One of the paper's four; the merging form of LMT is shown beside the simple one.
     published: bool,
 }
 
@@ -101,7 +101,7 @@ fn graphs(options: &Options) -> usize {
     })
 }
 
-/// The plans that know everything, and the runs on the engine.
+/// The plans under exact knowledge, and the runs on the engine.
 fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
     let (graphs, seed, bases) = (graphs(options), options.seed, bases()?);
     let mut all = ideal(identities::POPULATION, &[0.0], &bases, (seed, identities::graphs(graphs)));
@@ -110,7 +110,7 @@ fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
     Ok(all)
 }
 
-/// The plans of so many members of a population that know everything.
+/// The plans under exact knowledge of so many members of a population.
 fn ideal(
     population: Population,
     qualities: &[f64],

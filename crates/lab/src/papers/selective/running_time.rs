@@ -183,7 +183,7 @@ fn growth<'a>(bases: &[Base], at: impl Fn(usize, usize) -> &'a Vec<Cost>) -> Cla
     )
 }
 
-/// What the clock says.
+/// Findings that depend on measured times.
 fn timed<'a>(
     bases: &[Base],
     fifty: &[&[Cost]],

@@ -10,13 +10,13 @@ use slackline_model::approx;
 use slackline_model::scenario::{ErrorLaw, EstimateErrors, Grain, Knowledge, Scenario, Wrong};
 use std::time::Instant;
 
-/// What happens.
+/// Kind of scenario.
 #[derive(Clone, Copy)]
 enum World {
     Still,
     /// Levels of hosts and links change all the time.
     Loads,
-    /// The same, and estimates of run times are off by up to this share.
+    /// Changing levels, and errors of estimated run times up to this share.
     Errors(f64),
     /// Outputs weigh something else than stated.
     Outputs,
@@ -162,7 +162,7 @@ const EXPERIMENTS: &[Experiment] = &[
     },
 ];
 
-/// A way of an experiment in one world.
+/// One method of an experiment in one replication.
 struct Job {
     experiment: &'static Experiment,
     way: &'static Way,

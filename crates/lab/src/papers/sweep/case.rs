@@ -1,4 +1,4 @@
-//! One application on one grid in one world, planned or run.
+//! One application on one grid under one scenario, planned or run.
 
 use crate::cell::{Cell, given, planner, planner_with, policy};
 use crate::papers::StudyError;
@@ -24,7 +24,7 @@ pub(super) const ONCE: Set = &[
     ("steal", "no"),
 ];
 
-/// An application on a grid in a world.
+/// An application on a grid under a scenario.
 pub(super) struct Case {
     pub(super) workflow: Arc<Workflow>,
     pub(super) platform: Arc<Platform>,
@@ -61,19 +61,19 @@ impl Case {
         Ok(Cell::planned(self.stage(), planner_with(name, set)?))
     }
 
-    /// A run under a policy that knows so much.
+    /// A run under a policy with this knowledge.
     pub(super) fn run(&self, name: &str, set: Set, knows: Knowledge) -> Result<Cell, StudyError> {
         let told = Options { given: given(set), ..Options::new(planner("heft")?) };
         Cell::decided(self.stage(), policy(name)?, told).knowing(knows)
     }
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ran {
     /// No number where it cannot finish.
     pub(super) makespan: f64,
-    /// How often it was planned.
+    /// Number of plans.
     pub(super) plans: usize,
     /// Mean share of wrong predictions.
     pub(super) deviation: Option<f64>,

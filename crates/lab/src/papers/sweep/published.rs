@@ -106,7 +106,7 @@ impl Job {
     }
 }
 
-/// The same for so many applications.
+/// One job for each of so many applications.
 fn jobs(kilobytes: f64, name: &'static str, set: Set, (seed, count): (u64, usize)) -> Vec<Job> {
     (0..count as u64).map(|a| Job { kilobytes, name, set, seed: seed + a }).collect()
 }
@@ -249,7 +249,7 @@ fn queue_and_hosts(results: &Results) -> Claim {
     claim
 }
 
-/// How far a curve is from a straight line through its ends, as a share of its rise.
+/// Largest distance of a curve from the straight line through its ends, as a share of its rise.
 fn bend(results: &Results, of: Of, sizes: &[usize], heuristic: usize) -> f64 {
     let (Some(&first), Some(&last)) = (sizes.first(), sizes.last()) else { return f64::NAN };
     let at = |size: usize| Estimate::mean(&of(results, size, heuristic)).value;

@@ -1,11 +1,11 @@
 //! CAFM: coarse-grain allocation, fine-grain mapping (Casanova, Desprez, Suter, JPDC 70(12), 2010).
 //!
-//! Every graph is first a moldable job: its time on p processors is that of biCPA's widths for p,
-//! mapped on p. The dual approximation for independent jobs says how many processors each
-//! gets. Then boxes of that many processors and that time are placed, longest first, shortest first, smallest area
-//! first, or on shelves of growing length, and the tasks of each graph mapped inside its box; or (-cra) there
-//! are no boxes, and all graphs are mapped together with the widths of so many processors. Backfilled at the
-//! end. O(n p) mappings for n graphs.
+//! Every graph is first a moldable job: its time on p processors is that of biCPA's widths for p, mapped on p.
+//! The dual approximation for independent jobs determines the number of processors of each. Then boxes of that
+//! many processors and that time are placed, longest first, shortest first, smallest area first, or on shelves
+//! of growing length, and the tasks of each graph mapped inside its box; or (-cra) there are no boxes, and all
+//! graphs are mapped together with the widths of so many processors. Backfilled at the end. O(n p) mappings for
+//! n graphs.
 
 use super::dual::{self, Job};
 use super::{BACKFILLED, Batch, Graph, PACKED, RANK, SEVERAL, one_cluster, ready};
@@ -25,7 +25,7 @@ const PRECISION: Parameter = Parameter::new(
     "how closely the least length of all jobs together is searched, relative",
 );
 
-/// How boxes are placed.
+/// Order and shape in which boxes are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Boxes {
     Longest,

@@ -1,10 +1,10 @@
 //! SELFISH and CRA: every graph gets a share of the cluster (N'takpé, Suter, PDSEC 2009; Casanova,
 //! Desprez, Suter, JPDC 70(12), 2010).
 //!
-//! The share of a graph is everything (SELFISH), the same for all (NDAGS), or half that and half
-//! in proportion to its critical path, its width or its work, all at one processor per task. Widths are those of SCRAP-MAX within the
-//! share; all graphs are mapped together over the whole cluster and backfilled. `order` says which ready task
-//! comes first. O(n v p (v + e)) for n graphs.
+//! The share of a graph is everything (SELFISH), the same for all (NDAGS), or half that and half in proportion
+//! to its critical path, its width or its work, all at one processor per task. Widths are those of SCRAP-MAX
+//! within the share; all graphs are mapped together over the whole cluster and backfilled. `order` is the order
+//! of ready tasks. O(n v p (v + e)) for n graphs.
 
 use super::{BACKFILLED, Batch, Graph, PACKED, RANK, SEVERAL, ready};
 use crate::moldable::MAX_WIDTH;
@@ -14,7 +14,7 @@ use slackline_model::schedule::Detail;
 use slackline_model::workflow::Shape;
 use slackline_model::{Problem, Schedule, TaskId};
 
-/// What the share of a graph depends on.
+/// Measure that determines the share of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Share {
     Everything,

@@ -1,11 +1,11 @@
 //! MAGS: Malleable Allocations with Guaranteed Stretch (Casanova, Desprez, Suter, ICPP 2010).
 //!
-//! If every graph had the same stretch, it could be no less than `S*`. Periods of growing length
-//! give each graph a date by which it has to end, at most `1 + lambda` times what that stretch
-//! asks for, and processors until then. Tasks are mapped backwards in time, period by period from
-//! the last, with the widths that biCPA gives for the graph's processors of the period, by largest level of the
-//! reversed graph; a task that does not fit waits for the period before. The slack by which all periods are
-//! stretched is the least, to 1 %, for which everything fits. Backfilled at the end. O(log) attempts of O(v p) each.
+//! If every graph had the same stretch, it could be no less than `S*`. Periods of growing length give each
+//! graph a date by which it has to end, at most `1 + lambda` times that required by that stretch, and
+//! processors until then. Tasks are mapped backwards in time, period by period from the last, with the widths
+//! that biCPA gives for the graph's processors of the period, by largest level of the reversed graph; a task
+//! that does not fit waits for the period before. The slack by which all periods are stretched is the least, to
+//! 1 %, for which everything fits. Backfilled at the end. O(log) attempts of O(v p) each.
 
 use super::periods::{Direction, Periods, whole};
 use super::{BACKFILLED, Batch, Graph, SEVERAL, one_cluster};

@@ -1,8 +1,8 @@
 //! Several graphs of moldable tasks on one cluster (N'takpé, Suter, PDSEC 2009; Casanova, Desprez,
 //! Suter, JPDC 70(12), 2010 and ICPP 2010).
 //!
-//! What every graph would take alone (the papers' C*) is planned by biCPA-M with backfilling, for
-//! all methods. A graph's stretch is the end of its last task over that.
+//! The makespan of every graph alone (the papers' C*) is that of biCPA-M with backfilling, for all methods. A
+//! graph's stretch is the end of its last task over that.
 
 pub mod boxes;
 pub mod cra;
@@ -37,7 +37,7 @@ const RANK: Parameter = Parameter::new(
 const PACKED: Parameter = Parameter { default: "yes", ..PACKING };
 const BACKFILLED: Parameter = Parameter { default: "yes", ..BACKFILL };
 
-/// What methods for several graphs have in common.
+/// Common members of the methods for several graphs.
 const SEVERAL: Algorithm = Algorithm {
     source: "Casanova, Desprez, Suter, JPDC 70(12), 2010",
     needs: &[Need::Moldable, Need::Several],

@@ -3,7 +3,7 @@
 
 use slackline_model::approx;
 
-/// How the ends of periods are found.
+/// Direction in which the ends of periods are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// From the last end down, as the published figure does.

@@ -14,7 +14,7 @@ use slackline_model::approx::{self, sort_key};
 use slackline_model::parameter::Values;
 use slackline_model::{Problem, Schedule, TaskId};
 
-/// Which ready task comes first.
+/// Order of ready tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rank {
     /// The largest bottom level.
@@ -25,7 +25,7 @@ pub(super) enum Rank {
     Weight,
 }
 
-/// Plans all graphs together with the widths that `choose` gives, with what it tells of them.
+/// Plans all graphs together with the widths and facts returned by `choose`.
 pub(super) fn plan(
     problem: &Problem<'_>,
     values: &Values,

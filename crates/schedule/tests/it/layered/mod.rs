@@ -66,7 +66,7 @@ pub(crate) fn platform(p: usize, seed: u64) -> Platform {
     priced_platform(p, seed, |_| 0.0)
 }
 
-/// The same with a price per speed.
+/// A platform with a price per speed.
 pub(crate) fn priced_platform(p: usize, seed: u64, price: impl Fn(f64) -> f64) -> Platform {
     let mut rng = SplitMix64(seed ^ 0xA5A5_A5A5);
     let mut b = PlatformBuilder::new(format!("uniform-{p}"));

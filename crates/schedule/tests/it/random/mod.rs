@@ -59,10 +59,10 @@ pub(crate) fn with_inputs(seed: u64, tasks: u32, least: u32) -> Workflow {
     b.build().unwrap()
 }
 
-/// What the clusters beside the user's host are like.
+/// Parameters of the clusters beside the user's host.
 #[derive(Clone, Copy)]
 pub(crate) struct Clusters {
-    /// Which share their storage; drawn where it is not said.
+    /// Whether each shares its storage; random if none.
     pub(crate) shared: Option<[bool; 2]>,
     /// Links that every transfer has to itself; else some of them.
     pub(crate) free_of_contention: bool,

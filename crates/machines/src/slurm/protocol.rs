@@ -4,7 +4,7 @@
 
 use super::greeting::{Key, TAG};
 use crate::attempt::Process;
-use crate::jobs::{Job, Label, Made};
+use crate::attempt_pool::{Job, JobResult, Label};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slackline_engine::OpId;
@@ -45,7 +45,7 @@ pub(super) enum FromPilot {
     /// A job is a process now.
     Begun { label: Label, process: Process },
     /// A job has ended.
-    Made(Made),
+    Made(JobResult),
     /// It is still there.
     Alive,
     /// It ends, and why.

@@ -2,9 +2,9 @@
 //! know a key of the run: they are few at a time, a newcomer displaces the oldest, and each has one
 //! deadline. A pilot that has proven it gets a thread of its own.
 
-use super::frames::{FromPilot, JobTime, Post, Reader, Seal, Writer};
 use super::greeting::{Challenged, Key, LONGEST, TAG};
-use crate::jobs::Label;
+use super::protocol::{FromPilot, JobTime, Post, Reader, Seal, Writer};
+use crate::attempt_pool::Label;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use std::collections::{BTreeMap, VecDeque};
@@ -70,19 +70,19 @@ pub(super) enum Heard {
 }
 
 /// The listening socket, until it is dropped.
-pub(super) struct Hub {
+pub(super) struct PilotServer {
     address: SocketAddr,
     /// The thread ends when the other end of this is closed.
     _open: UnixStream,
 }
 
-impl Hub {
+impl PilotServer {
     /// Serves callers at a socket; `keys` are those of all drives of the run, `tell` receives all events.
     pub(super) fn open(
         listener: TcpListener,
         keys: BTreeMap<u32, Key>,
         tell: impl Fn(Heard) + Send + Sync + 'static,
-    ) -> Result<Hub> {
+    ) -> Result<PilotServer> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (open, closed) = UnixStream::pair()?;
@@ -91,7 +91,7 @@ impl Hub {
         let mut reception =
             Reception { listener, closed, keys, callers, links, connected, tell: Arc::new(tell) };
         std::thread::Builder::new().name(THREAD.into()).spawn(move || reception.serve())?;
-        Ok(Hub { address, _open: open })
+        Ok(PilotServer { address, _open: open })
     }
 
     /// The address that it listens at.

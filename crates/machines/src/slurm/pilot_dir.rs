@@ -2,7 +2,7 @@
 //! and outcomes of attempts that the engine does not know yet. Only the owner can enter it.
 
 use super::greeting::Key;
-use crate::jobs::Made;
+use crate::attempt_pool::JobResult;
 use crate::private;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub(super) struct PilotDir {
     root: PathBuf,
 }
 
-impl Places {
+impl PilotDir {
     /// Those of a run.
-    pub(super) fn of(run: &Path) -> Places {
-        Places { root: run.join("pilots") }
+    pub(super) fn of(run: &Path) -> PilotDir {
+        PilotDir { root: run.join("pilots") }
     }
 
     /// Creates the folders, where they are not there yet, for their owner only.
@@ -95,7 +95,7 @@ impl Places {
     }
 
     /// Keeps what came of a job until somebody has heard of it.
-    pub(super) fn keep(&self, made: &Made) -> Result<()> {
+    pub(super) fn keep(&self, made: &JobResult) -> Result<()> {
         self.write(&format!("made/{}", made.label.op.0), made)
     }
 
@@ -105,10 +105,10 @@ impl Places {
     }
 
     /// Everything that nobody has heard of yet, as far as it can be read.
-    pub(super) fn kept(&self) -> Vec<Made> {
+    pub(super) fn kept(&self) -> Vec<JobResult> {
         let Ok(names) = fs::read_dir(self.made()) else { return Vec::new() };
         let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let mut made: Vec<Made> = names
+        let mut made: Vec<JobResult> = names
             .filter(|name| name.parse::<u64>().is_ok())
             .filter_map(|name| self.read(&format!("made/{name}")).ok())
             .collect();

@@ -1,22 +1,22 @@
-//! Where attempts are made: on this machine, or on nodes of a cluster; and how news come from there.
+//! The [`Executor`], which makes attempts on this machine or on nodes of a cluster, and its events.
 
 use super::Clock;
 use crate::attempt::Process;
+use crate::attempt_pool::{Job, JobListener, JobResult, Label};
 use crate::folder::{Note, RunLog};
-use crate::jobs::{Ear, Job, Label, Made};
 use slackline_engine::Record;
 use slackline_engine::{Accepted, BackendError, OpError, OpId, Outlook};
 use slackline_model::HostId;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What has become of a host or of a lease.
+/// A change in the state of a host or of a lease.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Turn {
+pub enum HostEvent {
     /// A host can work.
-    Came(HostId),
+    Up(HostId),
     /// A host can work no more.
-    Went {
+    Down {
         /// Which.
         host: HostId,
         /// What lies there will be there again when it is back.
@@ -25,9 +25,9 @@ pub enum Turn {
         why: String,
     },
     /// A machine that was ordered is there.
-    Leased(OpId),
+    LeaseReady(OpId),
     /// A lease is over, or will never begin; of itself for the reason given.
-    Over {
+    LeaseEnded {
         /// Which.
         lease: OpId,
         /// Of which machine, where jobs of it may be under way.
@@ -36,7 +36,7 @@ pub enum Turn {
         error: Option<OpError>,
     },
     /// Jobs that were under way are lost with whoever made them, though their host can work.
-    Dropped {
+    JobsLost {
         /// Which.
         ops: Vec<OpId>,
         /// In words.
@@ -53,9 +53,9 @@ pub struct Room {
     pub whole: f64,
 }
 
-/// A place where attempts are made. It tells how they end through the [`Desk`] it was made with, and
+/// A place where attempts are made. It tells how they end through the [`EventSender`] it was made with, and
 /// the rest when it is looked at.
-pub trait Workshop {
+pub trait Executor {
     /// Makes ready for a run that begins.
     fn open(&mut self) -> Result<(), BackendError>;
 
@@ -84,7 +84,7 @@ pub trait Workshop {
     fn release(&mut self, lease: OpId);
 
     /// Looks what has become of hosts and leases.
-    fn look(&mut self, turns: &mut Vec<Turn>) -> Result<(), BackendError>;
+    fn look(&mut self, host_events: &mut Vec<HostEvent>) -> Result<(), BackendError>;
 
     /// Everything told so far is in the log.
     fn heard(&mut self) {}
@@ -98,42 +98,42 @@ pub trait Workshop {
     fn close(&mut self) {}
 }
 
-/// What a workshop tells while it goes on.
-pub(crate) enum News {
+/// An event that an executor sends while the engine waits.
+pub(crate) enum ExecutorEvent {
     /// A job is a process now.
-    Begun(OpId),
+    JobStarted(OpId),
     /// A job has ended, at a date.
-    Made(Made, f64),
+    JobEnded(JobResult, f64),
     /// A copy was made, at a date, or not.
-    Moved(OpId, f64, Result<super::Moved, super::Trouble>),
-    /// It is worth a look.
-    Look,
+    CopyEnded(OpId, f64, Result<super::CompletedCopy, super::CopyError>),
+    /// The state of hosts and leases may have changed.
+    Wake,
 }
 
-/// Where news arrive: processes go into the log at once, the rest waits for the engine.
+/// The sending end of the events of an executor: processes go into the log at once, the rest waits for the engine.
 #[derive(Clone)]
-pub struct Desk {
+pub struct EventSender {
     pub(crate) log: Arc<RunLog>,
     pub(crate) clock: Clock,
-    pub(crate) tell: Sender<News>,
+    pub(crate) tell: Sender<ExecutorEvent>,
 }
 
-/// What has arrived at a desk, for the engine.
-pub struct Mail(pub(super) Receiver<News>);
+/// The receiving end of the events of an executor, for the engine.
+pub struct EventReceiver(pub(super) Receiver<ExecutorEvent>);
 
-impl Desk {
-    /// A desk for a run that goes on from a date.
-    pub fn new(log: Arc<RunLog>, date: f64) -> (Desk, Mail) {
+impl EventSender {
+    /// Both ends, for a run that continues from a date.
+    pub fn new(log: Arc<RunLog>, date: f64) -> (EventSender, EventReceiver) {
         let (tell, told) = channel();
-        (Desk { log, clock: Clock::from(date), tell }, Mail(told))
+        (EventSender { log, clock: Clock::from(date), tell }, EventReceiver(told))
     }
 
-    pub(crate) fn tell(&self, news: News) {
-        let _ = self.tell.send(news); // nobody may listen any more
+    pub(crate) fn tell(&self, event: ExecutorEvent) {
+        let _ = self.tell.send(event); // the receiver may have been dropped
     }
 }
 
-impl Ear for Desk {
+impl JobListener for EventSender {
     fn begun(&self, label: &Label, process: Process) {
         let Label { task, host, number: attempt, .. } = *label;
         let note = Note::Process { task, name: label.name.clone(), host, attempt, process };
@@ -141,7 +141,7 @@ impl Ear for Desk {
         let _ = self.log.append(self.clock.now(), &Record::Note(note));
     }
 
-    fn ended(&self, made: Made) {
-        self.tell(News::Made(made, self.clock.now()));
+    fn ended(&self, made: JobResult) {
+        self.tell(ExecutorEvent::JobEnded(made, self.clock.now()));
     }
 }

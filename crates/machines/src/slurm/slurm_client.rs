@@ -1,7 +1,7 @@
 //! The batch system, through its own commands. They may hang while its controller is away: a thread of
 //! its own gives them and tells what they said.
 
-use super::frames::Post;
+use super::protocol::Post;
 use slackline_engine::OpId;
 use slackline_model::resources::DeviceKind;
 use slackline_model::{HostId, Platform};
@@ -210,12 +210,12 @@ enum Wish {
 }
 
 /// See the module's head.
-pub(super) struct Batch {
+pub(super) struct SlurmClient {
     wishes: Option<Sender<Wish>>,
     clerk: Option<JoinHandle<()>>,
 }
 
-impl Batch {
+impl SlurmClient {
     /// A clerk for one run; `extra` are words that every submission gets besides, `every` is the time
     /// between two looks at the queue.
     pub(super) fn new(
@@ -223,11 +223,11 @@ impl Batch {
         extra: Vec<String>,
         every: Option<Duration>,
         tell: impl Fn(Said) + Send + 'static,
-    ) -> Batch {
+    ) -> SlurmClient {
         let (wishes, orders) = channel();
         let mut clerk = Clerk { run, extra, every, jobs: 0, nodes: None };
         let clerk = std::thread::spawn(move || clerk.work(&orders, &tell));
-        Batch { wishes: Some(wishes), clerk: Some(clerk) }
+        SlurmClient { wishes: Some(wishes), clerk: Some(clerk) }
     }
 
     fn wish(&self, wish: Wish) {

@@ -1,27 +1,27 @@
 //! Real machines as a platform: what is the same for this machine and for a cluster. Transfers are
-//! copies of files between the stores of hosts; attempts at tasks are made by a [`Workshop`].
+//! copies of files between the stores of hosts; attempts at tasks are made by a [`Executor`].
 //!
 //! Nothing blocks the engine: attempts and copies are made elsewhere and tell how they ended.
 
 mod clock;
+mod executor;
 mod files;
 mod limits;
-mod past;
+mod recovered_state;
 #[cfg(test)]
 mod tests;
 mod throttle;
-mod workshop;
 
 pub use clock::Clock;
-pub use past::Past;
-pub(crate) use workshop::News;
-pub use workshop::{Desk, Mail, Room, Turn, Workshop};
+pub(crate) use executor::ExecutorEvent;
+pub use executor::{EventReceiver, EventSender, Executor, HostEvent, Room};
+pub use recovered_state::RecoveredState;
 
 use crate::attempt::{
-    Broken, Completed, Control, Enforce, Pace, Stamp, Version, copy_paced, is_missing,
+    AttemptError, Completed, Control, Enforce, Pace, Stamp, Version, copy_paced, is_missing,
 };
+use crate::attempt_pool::{Job, JobResult, Label, Workers};
 use crate::folder::{Failure, Note, RunFolder};
-use crate::jobs::{Job, Label, Made, Workers};
 use files::{named, reads};
 use slackline_engine::Record;
 use slackline_engine::{
@@ -54,7 +54,7 @@ const NEARLY: f64 = 0.99;
 
 /// How work is done.
 #[derive(Clone, Debug, Default)]
-pub struct RealOptions {
+pub struct MachineOptions {
     /// Transfers take at least the time that they are charged.
     pub throttle: bool,
     /// What a lone transfer is charged, for planners and the throttle.
@@ -118,7 +118,7 @@ struct Copy {
 }
 
 /// A copy that was made.
-pub(crate) struct Moved {
+pub(crate) struct CompletedCopy {
     file: FileId,
     /// Whole copies that have no names yet: their hosts, paths and states.
     copies: Vec<(HostId, PathBuf, Stamp)>,
@@ -127,7 +127,7 @@ pub(crate) struct Moved {
     seconds: f64,
 }
 
-impl Moved {
+impl CompletedCopy {
     /// Removes copies that do not count.
     fn discard(&self) {
         for (_, part, _) in &self.copies {
@@ -137,7 +137,7 @@ impl Moved {
 }
 
 /// Why a copy was not made.
-pub(crate) enum Trouble {
+pub(crate) enum CopyError {
     Stopped,
     Gone { file: FileId, host: HostId, why: String },
     Error(OpError),
@@ -145,31 +145,31 @@ pub(crate) enum Trouble {
 
 /// A lease from its order to its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Tenure {
+enum LeaseState {
     Ordered,
     Ready,
     Released,
 }
 
 /// See the module's head.
-pub struct Real<'p> {
+pub struct MachineBackend<'p> {
     /// Of a workflow with choices and loops: that of its tasks, of which those of the run are instances.
     problem: &'p Problem<'p>,
     /// All that is known of such a run.
     grown: Option<Arc<Workflow>>,
     inputs: Inputs,
-    options: RealOptions,
+    options: MachineOptions,
     folder: Arc<RunFolder>,
-    desk: Desk,
-    mail: Receiver<News>,
-    workshop: Box<dyn Workshop + 'p>,
+    events: EventSender,
+    inbox: Receiver<ExecutorEvent>,
+    executor: Box<dyn Executor + 'p>,
     /// The date of the last answer; it stands still in between.
     now: f64,
-    past: Past,
+    past: RecoveredState,
     running: BTreeMap<OpId, Running>,
     /// Operations of a run that was taken up: they are known, whatever has become of them since.
     taken_up: BTreeSet<OpId>,
-    leases: BTreeMap<OpId, Tenure>,
+    leases: BTreeMap<OpId, LeaseState>,
     /// The last operation that was begun for a task: no other may replace its outputs.
     last: HashMap<TaskId, OpId>,
     /// How often in a row an attempt at a task found an input gone.
@@ -190,32 +190,32 @@ pub struct Real<'p> {
     cut_after: BTreeMap<TaskId, f64>,
 }
 
-impl<'p> Real<'p> {
+impl<'p> MachineBackend<'p> {
     /// Machines that are ready to work; `interrupted` stops them.
     #[allow(clippy::too_many_arguments)] // one of each, none belongs to another
     pub fn new(
         problem: &'p Problem<'p>,
         inputs: Inputs,
-        options: RealOptions,
+        options: MachineOptions,
         folder: Arc<RunFolder>,
-        (desk, mail): (Desk, Mail),
-        workshop: Box<dyn Workshop + 'p>,
-        past: Past,
+        (events, inbox): (EventSender, EventReceiver),
+        executor: Box<dyn Executor + 'p>,
+        past: RecoveredState,
         interrupted: Arc<AtomicBool>,
-    ) -> Real<'p> {
+    ) -> MachineBackend<'p> {
         let lost = |host| past.lost.contains(&host).then(|| "it was lost before".to_string());
         let lost = problem.platform().host_ids().map(lost).collect();
         let throttle =
             options.throttle.then(|| Throttle::new(problem.platform(), &options.charges));
-        Real {
+        MachineBackend {
             problem,
             grown: None,
             inputs,
             options,
             folder,
-            desk,
-            mail: mail.0,
-            workshop,
+            events,
+            inbox: inbox.0,
+            executor,
             now: past.now,
             past,
             running: BTreeMap::new(),
@@ -244,14 +244,14 @@ impl<'p> Real<'p> {
 
     /// Makes everything ready, at the beginning of a run.
     pub fn open(&mut self) -> Result<(), BackendError> {
-        self.workshop.open()?;
+        self.executor.open()?;
         self.look()
     }
 
     /// The run is over, and its log written.
     pub fn close(&mut self) {
-        self.workshop.heard();
-        self.workshop.close();
+        self.executor.heard();
+        self.executor.close();
         self.sweep(|_, _| true);
     }
 
@@ -283,7 +283,7 @@ impl<'p> Real<'p> {
     fn known(&self, op: OpId) -> Option<Accepted> {
         let waits = match (self.running.get(&op), self.leases.get(&op)) {
             (Some(running), _) => matches!(running.doing, Doing::Task { waits: true, .. }),
-            (None, Some(tenure)) => *tenure == Tenure::Ordered,
+            (None, Some(state)) => *state == LeaseState::Ordered,
             (None, None) if self.taken_up.contains(&op) => false,
             (None, None) => return None,
         };
@@ -299,7 +299,7 @@ impl<'p> Real<'p> {
         let host = self.problem.host_of(procs[0]);
         let class = self.problem.class_of(procs[0]);
         let expected = self.problem.exec_wide(self.stated(task), class, procs.len() as u32);
-        let ends = self.desk.clock.now() + self.workshop.room(host).left;
+        let ends = self.events.clock.now() + self.executor.room(host).left;
         let (hosts, since, doing) = (vec![host], self.now, Doing::Task { task, waits, ends });
         self.last.insert(task, op);
         let running = Running { doing, hosts, since, expected, cancelling: false };
@@ -310,7 +310,7 @@ impl<'p> Real<'p> {
         match self.running.get(&op).map(|running| &running.doing) {
             Some(Doing::Copy(control)) if at_once => control.kill(),
             Some(Doing::Copy(control)) => control.stop(),
-            Some(Doing::Task { .. }) => self.workshop.stop(op, at_once),
+            Some(Doing::Task { .. }) => self.executor.stop(op, at_once),
             None => {}
         }
     }
@@ -321,35 +321,35 @@ impl<'p> Real<'p> {
         under_way.iter().for_each(|op| self.stop(*op, false));
         let patience = Instant::now() + FAREWELL;
         while !self.running.is_empty() && Instant::now() < patience {
-            match self.mail.recv_timeout(LISTEN) {
-                Ok(News::Made(made, _)) => drop(self.running.remove(&made.label.op)),
-                Ok(News::Moved(op, ..)) => drop(self.running.remove(&op)),
-                Ok(News::Begun(_) | News::Look) | Err(_) => {}
+            match self.inbox.recv_timeout(LISTEN) {
+                Ok(ExecutorEvent::JobEnded(made, _)) => drop(self.running.remove(&made.label.op)),
+                Ok(ExecutorEvent::CopyEnded(op, ..)) => drop(self.running.remove(&op)),
+                Ok(ExecutorEvent::JobStarted(_) | ExecutorEvent::Wake) | Err(_) => {}
             }
-            let mut turns = Vec::new();
-            let _ = self.workshop.look(&mut turns); // what is lost will not end
-            turns.into_iter().for_each(|turn| self.turn(turn));
+            let mut events = Vec::new();
+            let _ = self.executor.look(&mut events); // what is lost will not end
+            events.into_iter().for_each(|event| self.host_event(event));
         }
         self.running.keys().copied().collect::<Vec<_>>().iter().for_each(|op| self.stop(*op, true));
-        self.workshop.close();
+        self.executor.close();
     }
 
-    /// Turns news into what the engine is told.
-    fn take(&mut self, news: News) {
-        match news {
-            News::Look => {}
-            News::Begun(op) => {
+    /// Turns an event into signals for the engine.
+    fn take(&mut self, event: ExecutorEvent) {
+        match event {
+            ExecutorEvent::Wake => {}
+            ExecutorEvent::JobStarted(op) => {
                 if let Some(running) = self.running.get_mut(&op)
                     && let Doing::Task { waits: waits @ true, .. } = &mut running.doing
                 {
                     *waits = false;
-                    running.since = self.desk.clock.now();
-                    self.tell(self.desk.clock.now(), What::Running(op));
+                    running.since = self.events.clock.now();
+                    self.tell(self.events.clock.now(), What::Running(op));
                 }
             }
-            News::Made(made, at) => {
+            ExecutorEvent::JobEnded(made, at) => {
                 // What ended while nobody drove the run ends when it goes on.
-                let at = at.min(self.desk.clock.now());
+                let at = at.min(self.events.clock.now());
                 // What is told a second time was taken the first, and what was given up does not count.
                 match (self.running.remove(&made.label.op), &made.how) {
                     (Some(running), _) => self.made(made, running.cancelling, at),
@@ -357,9 +357,9 @@ impl<'p> Real<'p> {
                     (None, Err(_)) => {}
                 }
             }
-            News::Moved(op, at, how) => {
+            ExecutorEvent::CopyEnded(op, at, how) => {
                 let Some(running) = self.running.remove(&op) else {
-                    return how.iter().for_each(Moved::discard);
+                    return how.iter().for_each(CompletedCopy::discard);
                 };
                 match how {
                     Ok(moved) if running.cancelling => {
@@ -375,12 +375,12 @@ impl<'p> Real<'p> {
                         }
                         Err(why) => self.tell(at, What::Failed(op, OpError::Transient(why))),
                     },
-                    Err(Trouble::Stopped) => self.stopped(op, running.cancelling, at),
-                    Err(Trouble::Gone { file, host, why }) => {
+                    Err(CopyError::Stopped) => self.stopped(op, running.cancelling, at),
+                    Err(CopyError::Gone { file, host, why }) => {
                         self.tell(at, What::CopyLost { file, host });
                         self.tell(at, What::Failed(op, OpError::Transient(why)));
                     }
-                    Err(Trouble::Error(error)) => self.tell(at, What::Failed(op, error)),
+                    Err(CopyError::Error(error)) => self.tell(at, What::Failed(op, error)),
                 }
             }
         }
@@ -392,22 +392,22 @@ impl<'p> Real<'p> {
     }
 
     /// What an attempt at a task came to, in the terms of the engine.
-    fn made(&mut self, made: Made, cancelling: bool, at: f64) {
-        let Made { label: Label { op, task, name, host, number }, how } = made;
-        if !matches!(how, Err(Broken::InputGone { .. })) {
+    fn made(&mut self, made: JobResult, cancelling: bool, at: f64) {
+        let JobResult { label: Label { op, task, name, host, number }, how } = made;
+        if !matches!(how, Err(AttemptError::InputGone { .. })) {
             self.without_input.remove(&task);
         }
         // One result counts: that of the attempt that was begun last.
         let how = match how {
             Ok(done) if self.last.get(&task) != Some(&op) => {
                 self.discard(&done.written);
-                Err(Broken::Stopped)
+                Err(AttemptError::Stopped)
             }
             Ok(done) => match self.accept(task, host, &done.written) {
                 Ok(()) => Ok(done),
                 Err(why) => {
                     self.discard(&done.written);
-                    Err(Broken::Failed { why, exit: done.usage.exit, last_lines: Vec::new() })
+                    Err(AttemptError::Failed { why, exit: done.usage.exit, last_lines: Vec::new() })
                 }
             },
             broken => broken,
@@ -417,8 +417,8 @@ impl<'p> Real<'p> {
                 let report = report_of(self.workflow(), task, &done);
                 return self.tell(at, What::Done(op, report));
             }
-            Err(Broken::Stopped) => return self.stopped(op, cancelling, at),
-            Err(Broken::InputGone { index, name: input }) => {
+            Err(AttemptError::Stopped) => return self.stopped(op, cancelling, at),
+            Err(AttemptError::InputGone { index, name: input }) => {
                 let workflow = self.workflow();
                 let file = reads(workflow, task).get(index).map(|(file, _)| *file);
                 let why = format!("input '{input}' is gone");
@@ -438,7 +438,7 @@ impl<'p> Real<'p> {
                     self.failed(label, at, why, None, Vec::new(), false)
                 }
             }
-            Err(Broken::Memory { grant, peak, last_lines }) => {
+            Err(AttemptError::Memory { grant, peak, last_lines }) => {
                 let error = OpError::Memory { grant, peak };
                 let label = Label { op, task, name, host, number };
                 self.failed(label, at, error.to_string(), None, last_lines, false);
@@ -447,7 +447,7 @@ impl<'p> Real<'p> {
             Err(broken) => {
                 let reason = broken.to_string();
                 let (exit, last_lines, refused) = match broken {
-                    Broken::Failed { exit, last_lines, .. } => (exit, last_lines, false),
+                    AttemptError::Failed { exit, last_lines, .. } => (exit, last_lines, false),
                     _ => (None, Vec::new(), true),
                 };
                 let label = Label { op, task, name, host, number };
@@ -474,43 +474,43 @@ impl<'p> Real<'p> {
             let _ = failures.send(failure.clone()); // nobody may listen any more
         }
         // A run whose log cannot be kept is ended by its engine.
-        let _ = self.desk.log.append(at, &Record::Note(Note::Failure(failure)));
+        let _ = self.events.log.append(at, &Record::Note(Note::Failure(failure)));
         if refused { OpError::Refused(why) } else { OpError::Transient(why) }
     }
 
     /// Looks what has become of hosts and leases.
     fn look(&mut self) -> Result<(), BackendError> {
-        let mut turns = Vec::new();
-        self.workshop.look(&mut turns)?;
+        let mut events = Vec::new();
+        self.executor.look(&mut events)?;
         // What was made before somebody went counts.
-        while let Ok(news) = self.mail.try_recv() {
-            self.take(news);
+        while let Ok(event) = self.inbox.try_recv() {
+            self.take(event);
         }
-        turns.into_iter().for_each(|turn| self.turn(turn));
+        events.into_iter().for_each(|event| self.host_event(event));
         Ok(())
     }
 
-    fn turn(&mut self, turn: Turn) {
-        let at = self.desk.clock.now();
-        match turn {
-            Turn::Came(host) => {
+    fn host_event(&mut self, event: HostEvent) {
+        let at = self.events.clock.now();
+        match event {
+            HostEvent::Up(host) => {
                 if self.lost[host.index()].take().is_some() {
                     self.tell(at, What::HostBack(host));
                 }
             }
-            Turn::Went { host, keeps_data, why } => {
+            HostEvent::Down { host, keeps_data, why } => {
                 if self.lost[host.index()].replace(why.clone()).is_none() {
                     self.tell(at, What::HostLost { host, keeps_data });
                 }
                 self.lose(at, |r| r.hosts.contains(&host), Some(host), &why);
             }
-            Turn::Leased(lease) => {
-                if let Some(tenure @ Tenure::Ordered) = self.leases.get_mut(&lease) {
-                    *tenure = Tenure::Ready;
+            HostEvent::LeaseReady(lease) => {
+                if let Some(state @ LeaseState::Ordered) = self.leases.get_mut(&lease) {
+                    *state = LeaseState::Ready;
                     self.tell(at, What::LeaseReady(lease));
                 }
             }
-            Turn::Over { lease, host, error } => {
+            HostEvent::LeaseEnded { lease, host, error } => {
                 if self.leases.remove(&lease).is_some() {
                     let why = error.as_ref().map_or("given back".to_string(), |e| e.to_string());
                     let computes = |r: &Running| matches!(r.doing, Doing::Task { .. });
@@ -519,7 +519,7 @@ impl<'p> Real<'p> {
                     self.tell(at, What::LeaseEnded(lease, error));
                 }
             }
-            Turn::Dropped { ops, why } => {
+            HostEvent::JobsLost { ops, why } => {
                 for op in ops {
                     self.note_cut(op, at);
                     if self.running.remove(&op).is_some() {
@@ -546,11 +546,11 @@ impl<'p> Real<'p> {
     fn is_busy(&self) -> bool {
         !self.running.is_empty()
             || !self.pending.is_empty()
-            || self.leases.values().any(|tenure| *tenure != Tenure::Ready)
+            || self.leases.values().any(|state| *state != LeaseState::Ready)
     }
 }
 
-impl Backend for Real<'_> {
+impl Backend for MachineBackend<'_> {
     fn abilities(&self) -> Abilities {
         Abilities { guesses: true, ..Abilities::default() }
     }
@@ -577,7 +577,7 @@ impl Backend for Real<'_> {
         let name = self.workflow().task_name(task).to_string();
         let label = Label { op, task, name, host, number };
         let cores = work.procs.len() as u32;
-        let accepted = self.workshop.begin(Job { label, cores, attempt });
+        let accepted = self.executor.begin(Job { label, cores, attempt });
         self.computing(op, task, work.procs, accepted == Accepted::Waiting);
         Ok(accepted)
     }
@@ -607,7 +607,7 @@ impl Backend for Real<'_> {
             blocks.first().and_then(|b| self.versions.get(&(file, platform.place_of(b.from))));
         let known = known.cloned();
         let control = Control::default();
-        let (stop, desk) = (control.clone(), self.desk.clone());
+        let (stop, events) = (control.clone(), self.events.clone());
         let label = self.workflow().file_label(file);
         let submitted = self.movers.submit(Box::new(move || {
             let begin = Instant::now();
@@ -628,24 +628,25 @@ impl Backend for Real<'_> {
                     }
                     let _ = std::fs::remove_file(&from); // whoever changed it may have done so
                     let why = format!("'{label}' was changed");
-                    Err(Trouble::Gone { file, host, why })
+                    Err(CopyError::Gone { file, host, why })
                 }
-                Err(_) if stop.is_stopping() => Err(Trouble::Stopped),
+                Err(_) if stop.is_stopping() => Err(CopyError::Stopped),
                 Err(error) if is_missing(&from) => {
                     let why = format!("'{label}' is gone: {error}");
-                    Err(Trouble::Gone { file, host, why })
+                    Err(CopyError::Gone { file, host, why })
                 }
                 Err(error) => {
                     let changed = error.kind() == std::io::ErrorKind::InvalidData;
                     let why = format!("'{label}' cannot be copied: {error}");
                     let transient = OpError::Transient(why.clone());
-                    Err(Trouble::Error(if changed { OpError::Refused(why) } else { transient }))
+                    Err(CopyError::Error(if changed { OpError::Refused(why) } else { transient }))
                 }
             };
             let how = moves.into_iter().try_for_each(copy);
-            let moved = Moved { file, copies, known, seconds: begin.elapsed().as_secs_f64() };
+            let moved =
+                CompletedCopy { file, copies, known, seconds: begin.elapsed().as_secs_f64() };
             let how = how.inspect_err(|_| moved.discard()).map(|()| moved);
-            desk.tell(News::Moved(op, desk.clock.now(), how));
+            events.tell(ExecutorEvent::CopyEnded(op, events.clock.now(), how));
         }));
         if let Err(error) = submitted {
             return Err(OpError::Transient(format!("no thread can be started: {error}")));
@@ -669,16 +670,16 @@ impl Backend for Real<'_> {
             return Ok(accepted);
         }
         self.absent(&[order.host])?;
-        let accepted = self.workshop.lease(op, order.host)?;
+        let accepted = self.executor.lease(op, order.host)?;
         let ready = accepted == Accepted::Running;
-        self.leases.insert(op, if ready { Tenure::Ready } else { Tenure::Ordered });
+        self.leases.insert(op, if ready { LeaseState::Ready } else { LeaseState::Ordered });
         Ok(accepted)
     }
 
     fn release(&mut self, lease: OpId) -> Result<(), BackendError> {
-        if let Some(tenure) = self.leases.get_mut(&lease) {
-            *tenure = Tenure::Released;
-            self.workshop.release(lease);
+        if let Some(state) = self.leases.get_mut(&lease) {
+            *state = LeaseState::Released;
+            self.executor.release(lease);
         }
         Ok(())
     }
@@ -704,8 +705,8 @@ impl Backend for Real<'_> {
                 wanted.push(Label { op: *op, task: *task, name, host, number });
             }
         }
-        let adopted = self.workshop.take_up(&wanted)?;
-        self.desk.clock.go_on_from(self.past.now); // playing the log took time, too
+        let adopted = self.executor.take_up(&wanted)?;
+        self.events.clock.go_on_from(self.past.now); // playing the log took time, too
         // What is taken up is under way before anybody hears how it ended.
         for Open { op, work, .. } in open {
             if let Work::Compute { task, procs, .. } = work
@@ -764,11 +765,11 @@ impl Backend for Real<'_> {
     fn observe(&mut self, _: &mut View) {}
 
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError> {
-        self.workshop.heard(); // what was told before is in the log by now
+        self.executor.heard(); // what was told before is in the log by now
         self.delete_doomed()?;
         loop {
             self.look()?;
-            let now = self.desk.clock.now();
+            let now = self.events.clock.now();
             if !self.pending.is_empty() {
                 self.now = now.max(self.now);
                 signals.append(&mut self.pending);
@@ -776,7 +777,7 @@ impl Backend for Real<'_> {
             }
             if self.interrupted.load(Ordering::Relaxed) {
                 self.stop_all();
-                let _ = self.desk.log.append(now, &Record::Note(Note::Stopped));
+                let _ = self.events.log.append(now, &Record::Note(Note::Stopped));
                 return Err(BackendError::Stopped);
             }
             if now >= until {
@@ -788,8 +789,8 @@ impl Backend for Real<'_> {
                 return Ok(Reached::Idle);
             }
             let left = Duration::try_from_secs_f64(until - now).unwrap_or(LISTEN).min(LISTEN);
-            match self.mail.recv_timeout(left) {
-                Ok(news) => self.take(news),
+            match self.inbox.recv_timeout(left) {
+                Ok(event) => self.take(event),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(BackendError::Machines("nobody works here any more".to_string()));
@@ -802,7 +803,7 @@ impl Backend for Real<'_> {
         if self.is_busy() {
             Outlook::Busy
         } else if self.lost.iter().any(Option::is_some) {
-            self.workshop.outlook()
+            self.executor.outlook()
         } else {
             Outlook::Hopeless
         }
@@ -825,7 +826,7 @@ fn report_of(workflow: &Workflow, task: TaskId, done: &Completed) -> Report {
     }
 }
 
-impl Drop for Real<'_> {
+impl Drop for MachineBackend<'_> {
     fn drop(&mut self) {
         let copies = self.running.values().filter_map(|running| match &running.doing {
             Doing::Copy(control) => Some(control),

@@ -1,6 +1,6 @@
 //! Where the files of a run lie, and what an attempt at a task needs of them.
 
-use super::{Moved, Real};
+use super::{CompletedCopy, MachineBackend};
 use crate::attempt::{
     ATTEMPT_VARIABLE, Attempt, HOST_VARIABLE, Limits, RUN_VARIABLE, Scratch, Stamp, TASK_VARIABLE,
     Version, Written, checksum, is_missing, publish,
@@ -43,7 +43,7 @@ fn written_as(workflow: &Workflow, task: TaskId, file: FileId) -> String {
     local.map_or_else(|| workflow.file_name(file).to_string(), |(_, local)| local.clone())
 }
 
-impl Real<'_> {
+impl MachineBackend<'_> {
     /// Where a file lies at a host: in its store, or where the user put it, with the state that it has to
     /// be in.
     pub(super) fn place(&self, file: FileId, host: HostId) -> (PathBuf, Option<Option<Stamp>>) {
@@ -126,7 +126,7 @@ impl Real<'_> {
     }
 
     /// Gives whole copies their names. Returns how many bytes were copied.
-    pub(super) fn accept_copies(&mut self, moved: &Moved) -> Result<u64, String> {
+    pub(super) fn accept_copies(&mut self, moved: &CompletedCopy) -> Result<u64, String> {
         let mut bytes = 0;
         for (host, part, stamp) in &moved.copies {
             let stored = self.stored(moved.file, *host);
@@ -290,7 +290,7 @@ impl Real<'_> {
         if self.doomed.is_empty() {
             return Ok(());
         }
-        self.desk.log.settle().map_err(BackendError::Journal)?;
+        self.events.log.settle().map_err(BackendError::Journal)?;
         for (file, host) in std::mem::take(&mut self.doomed) {
             let _ = std::fs::remove_file(self.stored(file, host)); // it may never have been there
         }

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::attempt::{Usage, Written, checksum};
+use crate::attempt_pool::JobListener;
 use crate::folder::{Header, RunLog};
-use crate::jobs::Ear;
 use slackline_formats::{platform_toml, workflow_toml};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 #[derive(Clone, Default)]
 struct Kept(Rc<RefCell<BTreeMap<OpId, Job>>>);
 
-impl Workshop for Kept {
+impl Executor for Kept {
     fn open(&mut self) -> Result<(), BackendError> {
         Ok(())
     }
@@ -35,7 +35,7 @@ impl Workshop for Kept {
 
     fn release(&mut self, _: OpId) {}
 
-    fn look(&mut self, _: &mut Vec<Turn>) -> Result<(), BackendError> {
+    fn look(&mut self, _: &mut Vec<HostEvent>) -> Result<(), BackendError> {
         Ok(())
     }
 }
@@ -64,8 +64,8 @@ shared-storage = true
 
 /// Two hosts that share a store, and what the engine would ask of them.
 struct Site<'p> {
-    real: Real<'p>,
-    desk: Desk,
+    real: MachineBackend<'p>,
+    events: EventSender,
     jobs: Kept,
     folder: Arc<RunFolder>,
 }
@@ -79,27 +79,27 @@ fn on_site(act: impl FnOnce(&mut Site<'_>)) {
     let text = r#"{"schema":"","version":"","id":"","began":0,"workflow":"","platform":"","policy":"","settings":{},"seed":0,"digests":{},"inputs":""}"#;
     let header: Header = serde_json::from_str(text).unwrap();
     let log = Arc::new(RunLog::create(&folder.log(), &header).unwrap());
-    let (desk, mail) = Desk::new(log, 0.0);
+    let (events, inbox) = EventSender::new(log, 0.0);
     let jobs = Kept::default();
-    let options = RealOptions {
+    let options = MachineOptions {
         drive: folder.begin_drive().unwrap(),
         source: root.path().into(),
-        ..RealOptions::default()
+        ..MachineOptions::default()
     };
     for host in platform.host_ids() {
         folder.make_host(&platform.host(host).name).unwrap();
     }
-    let real = Real::new(
+    let real = MachineBackend::new(
         &problem,
         Inputs::of(&platform),
         options,
         Arc::clone(&folder),
-        (desk.clone(), mail),
+        (events.clone(), inbox),
         Box::new(jobs.clone()),
-        Past::default(),
+        RecoveredState::default(),
         Arc::default(),
     );
-    act(&mut Site { real, desk, jobs, folder });
+    act(&mut Site { real, events, jobs, folder });
 }
 
 impl Site<'_> {
@@ -111,9 +111,9 @@ impl Site<'_> {
         assert_eq!(self.real.compute(OpId(op), work), Ok(Accepted::Running));
     }
 
-    fn end(&mut self, op: u64, how: Result<Completed, Broken>) -> Vec<What> {
+    fn end(&mut self, op: u64, how: Result<Completed, AttemptError>) -> Vec<What> {
         let label = self.jobs.0.borrow()[&OpId(op)].label.clone();
-        self.desk.ended(Made { label, how });
+        self.events.ended(JobResult { label, how });
         let mut signals = Vec::new();
         self.real.next(self.real.now() + 0.05, &mut signals).unwrap();
         signals.into_iter().map(|signal| signal.what).collect()
@@ -168,7 +168,7 @@ fn an_attempt_that_was_given_up_replaces_nothing() {
         // It ends after its host was lost, and once more.
         site.begin(5, 0, 0);
         let why = String::new();
-        site.real.turn(Turn::Went { host: HostId(0), keeps_data: true, why });
+        site.real.host_event(HostEvent::Down { host: HostId(0), keeps_data: true, why });
         let lost = site.succeed(5, "fifth");
         assert!(!lost.iter().any(|what| matches!(what, What::Done(..))), "{lost:?}");
         assert_eq!((site.stored(), site.left()), ("fourth".to_string(), 0));
@@ -222,7 +222,7 @@ fn outputs_that_cannot_be_kept_are_a_failure_that_passes() {
 #[test]
 fn inputs_that_stay_away_let_a_task_rest() {
     on_site(|site| {
-        let gone = || Err(Broken::InputGone { index: 0, name: "input".to_string() });
+        let gone = || Err(AttemptError::InputGone { index: 0, name: "input".to_string() });
         // A file of the user: there is nothing to make again.
         site.begin(1, 0, 0);
         let told = site.end(1, gone());
@@ -241,7 +241,7 @@ fn inputs_that_stay_away_let_a_task_rest() {
         assert!(rests, "{told:?}");
         // What has run in between is a new beginning.
         site.begin(4, 1, 0);
-        site.end(4, Err(Broken::Stopped));
+        site.end(4, Err(AttemptError::Stopped));
         site.begin(5, 1, 0);
         assert!(lost(&site.end(5, gone())));
     });

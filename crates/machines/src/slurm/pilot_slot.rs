@@ -1,10 +1,10 @@
 //! The post of a pilot: the batch job that should bring one, the connection to it once it has called,
 //! and the jobs it has to do.
 
-use super::batch::{Refusal, State};
-use super::frames::{JobTime, ToPilot};
-use super::hub::Outlet;
-use crate::jobs::{Job, Label};
+use super::pilot_server::Outlet;
+use super::protocol::{JobTime, ToPilot};
+use super::slurm_client::{Refusal, State};
+use crate::attempt_pool::{Job, Label};
 use slackline_engine::{Accepted, OpId, Outlook};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ struct Held {
 
 /// See the module's head.
 #[derive(Default)]
-pub(super) struct Berth {
+pub(super) struct PilotSlot {
     wanted: bool,
     lease: Option<OpId>,
     pilot: Option<Pilot>,
@@ -64,15 +64,15 @@ pub(super) struct Berth {
     outgrown: Option<Instant>,
 }
 
-impl Berth {
+impl PilotSlot {
     /// A post that wants a pilot.
-    pub(super) fn wanted() -> Berth {
-        Berth { wanted: true, ..Berth::default() }
+    pub(super) fn wanted() -> PilotSlot {
+        PilotSlot { wanted: true, ..PilotSlot::default() }
     }
 
     /// A post whose pilot may be there still.
-    pub(super) fn awaited() -> Berth {
-        Berth::default()
+    pub(super) fn awaited() -> PilotSlot {
+        PilotSlot::default()
     }
 
     pub(super) fn is_wanted(&self) -> bool {

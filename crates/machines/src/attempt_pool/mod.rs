@@ -1,11 +1,11 @@
 //! Attempts that somebody asked for, and a crew that makes them. The engine's own process and a pilot
-//! on a node make them alike; only where the news of them go differs.
+//! on a node make them alike; only the receiver of their events differs.
 
 mod workers;
 
 pub(crate) use workers::{Workers, make_room};
 
-use crate::attempt::{Attempt, Broken, Completed, Control, Process, end_adopted};
+use crate::attempt::{Attempt, AttemptError, Completed, Control, Process, end_adopted};
 use serde::{Deserialize, Serialize};
 use slackline_engine::OpId;
 use slackline_model::{HostId, TaskId};
@@ -39,21 +39,21 @@ pub struct Job {
     pub attempt: Attempt,
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Made {
+pub struct JobResult {
     /// Of which.
     pub label: Label,
     /// How it ended.
-    pub how: Result<Completed, Broken>,
+    pub how: Result<Completed, AttemptError>,
 }
 
-/// Who wants to know of jobs.
-pub(crate) trait Ear: Send + Sync {
+/// A listener that is notified when jobs start and end.
+pub(crate) trait JobListener: Send + Sync {
     /// A job has become a process.
     fn begun(&self, label: &Label, process: Process);
     /// A job has ended.
-    fn ended(&self, made: Made);
+    fn ended(&self, result: JobResult);
 }
 
 type Controls = Mutex<BTreeMap<OpId, Control>>;
@@ -66,7 +66,7 @@ fn locked(controls: &Controls) -> MutexGuard<'_, BTreeMap<OpId, Control>> {
 pub(crate) struct Crew {
     workers: Workers,
     controls: Arc<Controls>,
-    ear: Arc<dyn Ear>,
+    listener: Arc<dyn JobListener>,
     /// Scratch folders with how names begin there, and whether nothing of dead attempts is left there.
     swept: BTreeMap<(PathBuf, String), Arc<OnceLock<()>>>,
     /// It makes one attempt only: others may work beside it for the same host.
@@ -74,16 +74,16 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// A crew that tells an ear.
-    pub(crate) fn new(ear: Arc<dyn Ear>) -> Crew {
+    /// A crew that notifies a listener.
+    pub(crate) fn new(listener: Arc<dyn JobListener>) -> Crew {
         let (workers, controls, swept) =
             (Workers::up_to(usize::MAX), Arc::default(), BTreeMap::new());
-        Crew { workers, controls, ear, swept, single: false }
+        Crew { workers, controls, listener, swept, single: false }
     }
 
     /// A crew for one attempt.
-    pub(crate) fn single(ear: Arc<dyn Ear>) -> Crew {
-        let mut crew = Crew::new(ear);
+    pub(crate) fn single(listener: Arc<dyn JobListener>) -> Crew {
+        let mut crew = Crew::new(listener);
         crew.single = true;
         crew
     }
@@ -104,7 +104,7 @@ impl Crew {
             Arc::clone(self.swept.entry(key).or_default())
         });
         let everything = !self.single;
-        let (controls, ear) = (Arc::clone(&self.controls), Arc::clone(&self.ear));
+        let (controls, listener) = (Arc::clone(&self.controls), Arc::clone(&self.listener));
         let label = job.label.clone();
         let submitted = self.workers.submit(Box::new(move || {
             let Job { label, mut attempt, .. } = job;
@@ -113,16 +113,16 @@ impl Crew {
             if let (Some(scratch), Some(swept)) = (scratch, swept) {
                 swept.get_or_init(|| scratch.sweep(everything));
             }
-            let how = attempt.perform(&control, &mut |process| ear.begun(&label, process));
-            ear.ended(Made { label, how });
+            let how = attempt.perform(&control, &mut |process| listener.begun(&label, process));
+            listener.ended(JobResult { label, how });
             locked(&controls).remove(&op);
             attempt.clear(); // whoever waits for the end need not wait for this
         }));
         if let Err(error) = submitted {
             locked(&self.controls).remove(&op);
             let why = format!("no thread can be started: {error}");
-            let how = Err(Broken::Failed { why, exit: None, last_lines: Vec::new() });
-            self.ear.ended(Made { label, how });
+            let how = Err(AttemptError::Failed { why, exit: None, last_lines: Vec::new() });
+            self.listener.ended(JobResult { label, how });
         }
     }
 

@@ -1,6 +1,6 @@
 //! Whoever makes attempts may be there for a limited time: what takes longer is not begun.
 
-use super::{Doing, Real, Room};
+use super::{Doing, MachineBackend, Room};
 use slackline_engine::{OpError, OpId};
 use slackline_model::units::fmt_seconds;
 use slackline_model::{ProcId, TaskId};
@@ -11,12 +11,12 @@ const SLACK: f64 = 2.0;
 /// Where an attempt was cut off, the next is expected to need this many times as long at least.
 const GROWTH: f64 = 1.5;
 
-impl Real<'_> {
+impl MachineBackend<'_> {
     /// Fails where a task would not be over before whoever makes the attempt goes: for now, or for good
     /// where nobody there has enough time.
     pub(super) fn check_time(&mut self, task: TaskId, procs: &[ProcId]) -> Result<(), OpError> {
         let host = self.problem.host_of(procs[0]);
-        let Room { left, whole } = self.workshop.room(host);
+        let Room { left, whole } = self.executor.room(host);
         if left == f64::INFINITY && whole == f64::INFINITY {
             return Ok(());
         }
@@ -43,7 +43,7 @@ impl Real<'_> {
                 fmt_seconds(whole)
             )));
         }
-        self.workshop.outgrown(host);
+        self.executor.outgrown(host);
         Err(OpError::NotNow(format!(
             "{takes}, and the batch job for '{name}' ends in {}",
             fmt_seconds(left)
@@ -55,7 +55,7 @@ impl Real<'_> {
         let Some(running) = self.running.get(&op) else { return };
         let Doing::Task { task, waits: false, ends } = running.doing else { return };
         let (elapsed, host) = (at - running.since, running.hosts[0]);
-        let whole = self.workshop.room(host).whole;
+        let whole = self.executor.room(host).whole;
         if at + SLACK >= ends || elapsed + SLACK >= whole {
             let known = self.cut_after.entry(task).or_insert(0.0);
             *known = known.max(elapsed);

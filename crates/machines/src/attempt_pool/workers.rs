@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 pub(crate) type Work = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
-struct Desk {
+struct Queue {
     jobs: VecDeque<Work>,
     /// Threads that wait for a job, and how many of them are to end.
     idle: usize,
@@ -18,7 +18,7 @@ struct Desk {
 
 #[derive(Default)]
 struct Shared {
-    desk: Mutex<Desk>,
+    queue: Mutex<Queue>,
     changed: Condvar,
 }
 
@@ -34,34 +34,34 @@ pub(crate) fn make_room() {
 }
 
 impl Shared {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn work(&self) {
-        let mut desk = self.desk();
+        let mut queue = self.queue();
         loop {
-            match desk.jobs.pop_front() {
+            match queue.jobs.pop_front() {
                 Some(job) => {
-                    drop(desk);
+                    drop(queue);
                     job();
-                    desk = self.desk();
+                    queue = self.queue();
                     if TOO_MANY.take() {
-                        desk.leaving = desk.idle;
+                        queue.leaving = queue.idle;
                         self.changed.notify_all();
                         // A job that waits for a thread has nobody else.
-                        if desk.jobs.is_empty() {
+                        if queue.jobs.is_empty() {
                             return;
                         }
                     }
                 }
-                None if desk.closed => return,
+                None if queue.closed => return,
                 None => {
-                    desk.idle += 1;
-                    desk = self.changed.wait(desk).unwrap_or_else(PoisonError::into_inner);
-                    desk.idle -= 1;
-                    if desk.leaving > 0 && desk.jobs.is_empty() && !desk.closed {
-                        desk.leaving -= 1;
+                    queue.idle += 1;
+                    queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                    queue.idle -= 1;
+                    if queue.leaving > 0 && queue.jobs.is_empty() && !queue.closed {
+                        queue.leaving -= 1;
                         return;
                     }
                 }
@@ -91,28 +91,28 @@ impl Workers {
     /// started; but where their number is limited anyway the job waits for one that is busy.
     pub(crate) fn submit(&mut self, job: Work) -> std::io::Result<()> {
         self.threads.retain(|thread| !thread.is_finished());
-        let mut desk = self.shared.desk();
-        desk.leaving = 0;
-        desk.jobs.push_back(job);
-        if desk.idle < desk.jobs.len() && self.threads.len() < self.most {
+        let mut queue = self.shared.queue();
+        queue.leaving = 0;
+        queue.jobs.push_back(job);
+        if queue.idle < queue.jobs.len() && self.threads.len() < self.most {
             let shared = Arc::clone(&self.shared);
             match (self.start)(Box::new(move || shared.work())) {
                 Ok(thread) => self.threads.push(thread),
                 Err(_) if self.most < usize::MAX && !self.threads.is_empty() => {}
                 Err(error) => {
-                    desk.jobs.pop_back();
+                    queue.jobs.pop_back();
                     return Err(error);
                 }
             }
         }
-        drop(desk);
+        drop(queue);
         self.shared.changed.notify_one();
         Ok(())
     }
 
     /// Waits until all jobs are done.
     pub(crate) fn finish(&mut self) {
-        self.shared.desk().closed = true;
+        self.shared.queue().closed = true;
         self.shared.changed.notify_all();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -141,7 +141,7 @@ mod tests {
         }
         (0..4).for_each(|_| assert!(told.recv().is_ok()));
         (0..4).for_each(|_| assert!(begin.send(()).is_ok()));
-        while workers.shared.desk().idle < 4 {
+        while workers.shared.queue().idle < 4 {
             std::thread::yield_now();
         }
         assert!(workers.submit(Box::new(make_room)).is_ok());
@@ -178,7 +178,7 @@ mod tests {
             };
             assert!(workers.submit(Box::new(long)).is_ok());
             assert!(begun.recv().is_ok());
-            while workers.shared.desk().idle + 1 < workers.threads.len() {
+            while workers.shared.queue().idle + 1 < workers.threads.len() {
                 std::thread::yield_now();
             }
             workers.start = never;

@@ -18,7 +18,7 @@ pub(super) struct Kept {
 
 /// What is known of a run that goes on.
 #[derive(Clone, Debug, Default)]
-pub struct Past {
+pub struct RecoveredState {
     /// Its date when it was left.
     pub(super) now: f64,
     /// Attempts made so far.
@@ -31,12 +31,12 @@ pub struct Past {
     pub(super) files: BTreeMap<(FileId, HostId), Kept>,
 }
 
-impl Past {
+impl RecoveredState {
     /// Reads a log. Where the machine was restarted since, what lies there may not have come to
     /// the disk: checksums tell.
-    pub fn of(records: &[(f64, Record)], problem: &Problem<'_>, boot: &str) -> Past {
+    pub fn of(records: &[(f64, Record)], problem: &Problem<'_>, boot: &str) -> RecoveredState {
         let platform = problem.platform();
-        let mut past = Past::default();
+        let mut past = RecoveredState::default();
         let mut works: HashMap<OpId, &Work> = HashMap::new();
         let mut sizes: HashMap<FileId, Kept> = HashMap::new();
         let mut restarted = false;
