@@ -78,7 +78,7 @@ pub struct Explained {
     pub block: String,
     /// Share of the variance of the makespan between its courses.
     pub makespan: f64,
-    /// The same of the cost.
+    /// Share of the variance of the cost between its courses.
     pub cost: f64,
     /// Its courses.
     pub courses: Vec<BlockCourse>,

@@ -47,7 +47,7 @@ impl Metrics {
         Metrics::with_moves(problem, outcome, moves)
     }
 
-    /// The same where its transfers were counted as they came.
+    /// The figures of a run whose transfers were noted as they came.
     pub fn with_moves(problem: &Problem<'_>, outcome: &Outcome, moves: Moves<'_>) -> Metrics {
         let workflow = problem.workflow();
         let least = workflow.critical_path(|t| problem.best_exec(t), |_| 0.0).length;

@@ -105,7 +105,7 @@ impl Ground {
         zones && contention != Contention::Free && self.platform.links().iter().any(shared)
     }
 
-    /// The same without levels that change; none where all are steady.
+    /// The ground without levels that change; none where all are steady.
     fn steady(&self) -> Option<Ground> {
         let platform = self.platform.steady()?;
         Some(Ground { platform: Arc::new(platform), ..self.clone() })

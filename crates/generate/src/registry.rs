@@ -261,7 +261,7 @@ impl Generator {
 
 /// Beta costs on four processors, as the application graphs of the PEFT study.
 const BETA: &[(&str, &str)] = &[("costs", "beta"), ("processors", "4")];
-/// The same with one mean per level: all paths are critical.
+/// Beta costs on four processors with one mean per level: all paths are critical.
 const BETA_LEVELS: &[(&str, &str)] =
     &[("costs", "beta"), ("processors", "4"), ("per-level", "yes")];
 /// The weights of the GTP study.

@@ -139,7 +139,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escape(text, steers)
 }
 
-/// The same for texts of several lines: line breaks and tabs stay.
+/// Text of several lines with everything that steers written out; line breaks and tabs stay.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escape(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
 }

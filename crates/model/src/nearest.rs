@@ -14,7 +14,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     (3 * distance(&found) <= letters).then_some(found)
 }
 
-/// The same as a question to append to a message; empty where nothing is near.
+/// The nearest known word as a question to append to a message; empty where nothing is near.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map_or(String::new(), |name| format!("; did you mean '{name}'?"))
 }

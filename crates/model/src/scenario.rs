@@ -294,7 +294,7 @@ impl Scenario {
             || self.links.iter().flat_map(|l| &l.outages).any(relative)
     }
 
-    /// The same world with every moment in seconds, given the makespan without them.
+    /// The scenario with every moment in seconds, given the makespan without them.
     pub fn at_makespan(&self, seconds: f64) -> Scenario {
         let settle = |outage: &mut Outage| {
             if let Moment::OfMakespan(fraction) = outage.from {
@@ -307,7 +307,8 @@ impl Scenario {
         settled
     }
 
-    /// The same world without what depends on the makespan: the run that gives the makespan.
+    /// The scenario without the moments that depend on the makespan, for the run that gives the
+    /// makespan.
     pub fn without_relative_moments(&self) -> Scenario {
         let fixed = |o: &Outage| matches!(o.from, Moment::Seconds(_));
         let mut without = self.clone();

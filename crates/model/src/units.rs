@@ -149,7 +149,7 @@ impl Quantity {
         self.parse_with(text, false)
     }
 
-    /// The same, but a bare number counts in base units.
+    /// A number in base units, with a unit or without one.
     pub fn parse_or_bare(self, text: &str) -> Result<f64, UnitError> {
         self.parse_with(text, true)
     }

@@ -68,7 +68,7 @@ impl Block {
         (self.count * self.datatype.size) as u64
     }
 
-    /// The same number of elements `k` blocks further.
+    /// The block of the same size `k` blocks further.
     fn shifted(&self, k: usize) -> Block {
         let by = k as isize * self.count as isize * self.datatype.extent;
         Block { at: self.at.wrapping_add_signed(by), ..self.clone() }

@@ -279,7 +279,7 @@ pub extern "C" fn MPI_Wtime() -> f64 {
     }
 }
 
-/// The same.
+/// Profiling name of [`MPI_Wtime`].
 #[unsafe(no_mangle)]
 pub extern "C" fn PMPI_Wtime() -> f64 {
     MPI_Wtime()
@@ -291,7 +291,7 @@ pub extern "C" fn MPI_Wtick() -> f64 {
     1e-9
 }
 
-/// The same.
+/// Profiling name of [`MPI_Wtick`].
 #[unsafe(no_mangle)]
 pub extern "C" fn PMPI_Wtick() -> f64 {
     1e-9

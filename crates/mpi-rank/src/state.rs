@@ -488,7 +488,7 @@ pub fn with<R>(f: impl FnOnce(&mut State) -> R) -> R {
     f(lock().get_or_insert_with(|| Box::new(State::new())))
 }
 
-/// The same, between init and finalize only.
+/// Calls a function with the state, between init and finalize only.
 pub fn running<R>(f: impl FnOnce(&mut State) -> Outcome<R>) -> Outcome<R> {
     with(|state| match state.phase {
         Phase::Running => f(state),

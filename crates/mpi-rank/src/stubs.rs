@@ -19,7 +19,7 @@ macro_rules! stubs {
 /// Addresses that programs compare with, under MPICH's names.
 #[unsafe(no_mangle)]
 pub static MPI_F_STATUS_IGNORE: Address = Address(1 as *const i32);
-/// The same for several.
+/// No statuses, in calls for several requests.
 #[unsafe(no_mangle)]
 pub static MPI_F_STATUSES_IGNORE: Address = Address(1 as *const i32);
 /// Graphs without weights.

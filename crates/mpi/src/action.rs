@@ -13,19 +13,19 @@ pub enum Kind {
     Allreduce,
     /// A block of each to the root.
     Gather,
-    /// The same, blocks of different sizes.
+    /// A block of each to the root, of different sizes.
     Gatherv,
     /// A block of the root to each.
     Scatter,
-    /// The same, blocks of different sizes.
+    /// A block of the root to each, of different sizes.
     Scatterv,
     /// A block of each to all.
     Allgather,
-    /// The same, blocks of different sizes.
+    /// A block of each to all, of different sizes.
     Allgatherv,
     /// A block of each to each.
     Alltoall,
-    /// The same, blocks of different sizes.
+    /// A block of each to each, of different sizes.
     Alltoallv,
     /// A block of the sum to each.
     ReduceScatter,
@@ -215,7 +215,7 @@ pub enum Action {
     Start(Which),
     /// A collective operation.
     Collective(Box<Call>),
-    /// The same, without waiting.
+    /// A collective operation, without waiting.
     Icollective(Box<Call>),
     /// Makes communicators by colour; order by key.
     CommSplit {

@@ -71,7 +71,7 @@ pub enum HostModel {
 /// A factor that may depend on the size of the message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Factor {
-    /// The same for all sizes.
+    /// One factor for all sizes.
     Constant(f64),
     /// `(threshold, factor)` by rising threshold: the last threshold strictly below the size
     /// wins, 1 below all of them.

@@ -30,9 +30,9 @@ pub struct Front {
     pub facts: Vec<String>,
     /// The plans.
     pub points: Vec<FrontPoint>,
-    /// Lines that plans should stay under.
+    /// Date that plans should not exceed, drawn as a line.
     pub deadline: Option<f64>,
-    /// The same for money.
+    /// Cost that plans should not exceed, drawn as a line.
     pub budget: Option<f64>,
 }
 

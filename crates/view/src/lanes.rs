@@ -52,7 +52,7 @@ impl Lanes {
         Lanes { level, lanes, bars }
     }
 
-    /// The same, where lines are dear: neighbouring rows on which nothing happens share one.
+    /// Lanes with little room for lines: neighbouring rows on which nothing happens share one.
     pub(crate) fn without_idle(chart: &Chart, most: usize) -> Lanes {
         let rows = fold_idle(chart, lanes_at(chart, Level::Row));
         if rows.len() > most.max(1) {
@@ -94,7 +94,7 @@ impl Lanes {
         profile
     }
 
-    /// The same for all bars of some looks together.
+    /// Share of the rows of a lane with bars of some looks, in each of `bins` equal slices of time.
     pub(crate) fn share(
         &self,
         chart: &Chart,

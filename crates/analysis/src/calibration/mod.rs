@@ -29,7 +29,7 @@ pub struct Sample {
     pub seconds: f64,
     /// Seconds it was expected to take there.
     pub expected: f64,
-    /// The same over the seconds at the reference speed of its workflow.
+    /// Expected seconds over the expected seconds at the reference speed of its workflow.
     pub slowness: f64,
 }
 

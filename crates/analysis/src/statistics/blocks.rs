@@ -40,7 +40,7 @@ pub struct MethodSummary {
     pub n: usize,
     /// Mean excess over the best of the block; none where a value is not positive.
     pub degradation: Option<f64>,
-    /// The same over the blocks in which it is not the best.
+    /// Mean excess over the best of the block, over the blocks in which it is not the best.
     pub degradation_not_best: Option<f64>,
     /// Blocks in which it is the best or equals the best.
     pub wins: usize,

@@ -192,7 +192,7 @@ impl Pairs {
         self.ratio_at(0.05)
     }
 
-    /// The same with an interval at level `1 - alpha`.
+    /// Geometric mean of a / b over the pairs, with an interval at level `1 - alpha`.
     pub fn ratio_at(&self, alpha: f64) -> Option<GeometricRatio> {
         if self.both.is_empty() || self.both.iter().any(|&(a, b)| a <= 0.0 || b <= 0.0) {
             return None;

@@ -7,7 +7,7 @@ use crate::HostId;
 /// itself at no cost.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Matrix {
-    /// The same for every pair of different hosts.
+    /// One bandwidth and one latency for every pair of different hosts.
     Uniform {
         /// Bytes/s; infinite when transfers take no time.
         bandwidth: f64,

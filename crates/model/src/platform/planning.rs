@@ -247,7 +247,7 @@ impl Platform {
         self.charged_network(&Charges::default())
     }
 
-    /// The same as a network model charges for it. A matrix means what it states.
+    /// The planning network as a network model charges for it. A matrix means what it states.
     pub fn charged_network(&self, charges: &Charges) -> PlanningNetwork {
         if let Network::Matrix(super::Matrix::Uniform { bandwidth, latency }) = self.network()
             && !self.shares_storage()

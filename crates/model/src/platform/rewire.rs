@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 pub type Figures = (f64, f64);
 
 impl Platform {
-    /// The same with other figures of some links, for good; both halves of a split-duplex link have
-    /// those of the half that is named.
+    /// The platform with other figures of some links, for good; both halves of a split-duplex link
+    /// have those of the half that is named.
     pub fn with_link_figures(mut self, figures: &BTreeMap<LinkId, Figures>) -> Platform {
         for (&id, &(bandwidth, latency)) in figures {
             let partner = match self.links[id.index()].duplex {
@@ -26,13 +26,13 @@ impl Platform {
         self
     }
 
-    /// The same with latencies and bandwidths as those of whole transfers.
+    /// The platform with latencies and bandwidths as those of whole transfers.
     pub fn measured(mut self) -> Platform {
         self.measured = true;
         self
     }
 
-    /// The same with another matrix.
+    /// The platform with another matrix.
     pub fn with_matrix(mut self, matrix: Matrix) -> Result<Platform, PlatformError> {
         matrix.check(self.hosts.len())?;
         self.network = Network::Matrix(matrix);

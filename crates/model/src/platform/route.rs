@@ -60,7 +60,7 @@ impl RouteId {
 #[derive(Clone, Debug, Default)]
 pub struct RouteCache {
     by_ends: HashMap<u64, RouteId, BuildHasherDefault<PairHasher>>,
-    /// The same between the first so many hosts, row by row, and how many those are.
+    /// Ids of routes between the first `side` hosts, row by row.
     table: Vec<u32>,
     side: usize,
     routes: Vec<CachedRoute>,
@@ -97,7 +97,7 @@ impl RouteCache {
         Ok(self.get(id))
     }
 
-    /// The same as a small number that stays valid as long as the cache.
+    /// Finds the route between two hosts, as a small number that stays valid as long as the cache.
     #[inline]
     pub fn route_id(
         &mut self,

@@ -14,7 +14,8 @@ impl Problem<'_> {
         self.payload_between(Payload::single(bytes), from, to)
     }
 
-    /// The same for files that leave together.
+    /// Seconds to move files that leave together from the processors of one task to those of
+    /// another.
     pub fn payload_between(&self, payload: Payload, from: &[ProcId], to: &[ProcId]) -> f64 {
         if let (&[a], &[b]) = (from, to) {
             return self.network.payload_time(payload, self.host_of(a), self.host_of(b));
@@ -22,7 +23,7 @@ impl Problem<'_> {
         self.redistribution(payload, &self.places_of(from), &self.places_of(to))
     }
 
-    /// The same to one host, which need not have processors.
+    /// Seconds to move `bytes` to one host, which need not have processors.
     fn transfer_to_host(&self, bytes: f64, from: &[ProcId], host: HostId) -> f64 {
         match from {
             &[a] => self.transfer(bytes, self.host_of(a), host),
@@ -33,7 +34,7 @@ impl Problem<'_> {
         }
     }
 
-    /// The same for the data of an edge; a pure control dependency takes no time.
+    /// Seconds to move the data of an edge; a pure control dependency takes no time.
     pub fn edge_transfer(&self, edge: EdgeId, from: &[ProcId], to: &[ProcId]) -> f64 {
         if self.workflow.is_control(edge) {
             0.0
@@ -125,8 +126,8 @@ impl Problem<'_> {
         from.chain(made).fold(f64::INFINITY, f64::min)
     }
 
-    /// The same at several processors, which read it in equal blocks where they are at several
-    /// places.
+    /// Returns the date at which a file can be at several processors, which read it in equal blocks
+    /// where they are at several places.
     pub fn arrival_at(&self, file: FileId, procs: &[ProcId]) -> f64 {
         let places = self.places_of(procs);
         if let &[place] = places.as_slice() {

@@ -117,13 +117,15 @@ impl<'a> Problem<'a> {
         Problem::charged(workflow, platform, &Charges::default(), Inputs::of(platform))
     }
 
-    /// The same with every host at its peak and inputs everywhere: what run times are measured in.
+    /// The whole workflow with every host at its peak and inputs everywhere: the conditions under
+    /// which run times are measured.
     pub fn at_peak(workflow: &'a Workflow, platform: &'a Platform) -> Result<Self, ProblemError> {
         let view = View { availability: Vec::new(), network: platform.planning_network() };
         Problem::as_seen(workflow, platform, view)
     }
 
-    /// The same with the network as a model charges for it, and inputs at the given hosts.
+    /// The whole workflow with the network as a model charges for it, and inputs at the given
+    /// hosts.
     pub fn charged(
         workflow: &'a Workflow,
         platform: &'a Platform,
@@ -153,7 +155,7 @@ impl<'a> Problem<'a> {
         Problem::at_levels(workflow, platform, &view.availability, Cow::Owned(view.network))
     }
 
-    /// The same with hosts at these levels and a network that may be borrowed.
+    /// The workflow on hosts at these levels and on a network that may be borrowed.
     pub fn at_levels(
         workflow: &'a Workflow,
         platform: &'a Platform,
@@ -164,7 +166,7 @@ impl<'a> Problem<'a> {
         Problem::with_pools(workflow, platform, availability, network, pools)
     }
 
-    /// The same where the pools of workflow and platform are known.
+    /// The workflow on hosts at these levels, with known pools of workflow and platform.
     pub fn with_pools(
         workflow: &'a Workflow,
         platform: &'a Platform,
@@ -334,7 +336,7 @@ impl<'a> Problem<'a> {
         self.costs.exec(self, task, class)
     }
 
-    /// The same whether it fits there or not.
+    /// Estimated seconds of a task on a processor of a cost class, whether it fits there or not.
     pub fn exec_unlimited(&self, task: TaskId, class: usize) -> f64 {
         self.costs.unlimited(self.workflow, task, class)
     }
@@ -448,7 +450,7 @@ impl<'a> Problem<'a> {
         self.mean_for(bytes).seconds(bytes)
     }
 
-    /// The same for files that leave together.
+    /// Mean seconds to move files that leave together.
     #[inline]
     pub fn mean_payload_transfer(&self, payload: Payload) -> f64 {
         let mean = self.mean_for(payload.largest);

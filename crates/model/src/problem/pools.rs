@@ -49,7 +49,7 @@ impl Unit {
         }
     }
 
-    /// The same for people: sizes with a prefix.
+    /// A sum in this unit, in short for people: sizes with a prefix.
     pub fn show_short(self, whole: u64) -> String {
         match self {
             Unit::Bytes => crate::units::fmt_bytes(whole as f64),
@@ -373,7 +373,7 @@ impl Pools {
         self.windows.get(host.index()).map_or(&[], |windows| windows)
     }
 
-    /// The same with all windows so many seconds earlier: for dates that count from later on.
+    /// The pools with all windows so many seconds earlier: for dates that count from later on.
     pub fn earlier(&self, seconds: f64) -> Pools {
         let moved = |windows: &Arc<[(f64, f64)]>| {
             windows.iter().map(|(from, to)| (from - seconds, to - seconds)).collect()

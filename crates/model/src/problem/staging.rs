@@ -322,8 +322,9 @@ impl<'a, 'p> Staging<'a, 'p> {
         latest
     }
 
-    /// The same for every host: once for each kind, and for those that will have some of them. Kept
-    /// for tasks that read the same, until something is sent.
+    /// Returns the dates of [`ready_on`](Self::ready_on) for every host: computed once for each
+    /// kind, and for those that will have some of the inputs. Kept for tasks that read the same,
+    /// until something is sent.
     pub fn ready(&mut self, task: TaskId) -> &[f64] {
         let inputs = self.problem.staged_inputs(task);
         let ends = inputs.first().zip(inputs.last());
@@ -478,8 +479,8 @@ impl<'a, 'p> Staging<'a, 'p> {
         inputs.map(|&file| self.send_file(file, host)).fold(0.0, f64::max)
     }
 
-    /// The same to the processors of a task, in blocks, and as if alone, where they are at several
-    /// places.
+    /// Sends the inputs of a task to its processors; returns the date they are all there. At
+    /// several places the inputs come in blocks, as if alone.
     pub fn send_to(&mut self, task: TaskId, procs: &[ProcId]) -> f64 {
         match procs {
             [] => 0.0,

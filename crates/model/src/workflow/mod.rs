@@ -659,7 +659,7 @@ impl Workflow {
         self.unfolded.as_ref()?.get(task.index())
     }
 
-    /// The same, marked as one course of a workflow with choices and loops, given the origin of
+    /// The workflow marked as one course of a workflow with choices and loops, given the origin of
     /// each task.
     pub(crate) fn with_unfolded(mut self, instances: Arc<Vec<Unfolded>>) -> Workflow {
         debug_assert_eq!(instances.len(), self.len());
@@ -673,7 +673,7 @@ impl Workflow {
         self
     }
 
-    /// The same where no task is spread over several hosts, although it may be.
+    /// The workflow with no task spread over several hosts, although it may be.
     pub fn on_single_hosts(mut self) -> Workflow {
         self.spread.fill(false);
         self.demands.spreads = false;

@@ -38,7 +38,7 @@ impl Payload {
         self.largest.max(self.total / streams)
     }
 
-    /// The same share of every file.
+    /// The payload with the same share of every file.
     #[inline]
     pub fn scaled(self, share: f64) -> Payload {
         Payload { total: self.total * share, largest: self.largest * share }

@@ -48,7 +48,7 @@ impl Shape {
         self.widths.iter().copied().max().unwrap_or(0)
     }
 
-    /// The same of some tasks alone.
+    /// Most of the given tasks on one level.
     pub fn width_of(&self, tasks: &[TaskId]) -> u32 {
         let mut widths = vec![0u32; self.depth()];
         for task in tasks {
@@ -129,7 +129,8 @@ impl Workflow {
         self.reached(of, counts, |task, go| self.successors(task).for_each(|(t, _)| go(t)))
     }
 
-    /// The same of tasks that come before.
+    /// Marks the tasks that come before some of these, by the rule of
+    /// [`descendants`](Self::descendants).
     pub fn ancestors(&self, of: &[TaskId], counts: impl Fn(TaskId) -> bool) -> Vec<bool> {
         self.reached(of, counts, |task, go| self.predecessors(task).for_each(|(t, _)| go(t)))
     }

@@ -152,7 +152,7 @@ impl Calibration {
         settings
     }
 
-    /// The same as TOML, to be given to `replay --config`.
+    /// The settings as TOML, to be given to `replay --config`.
     pub fn toml(&self, latency: f64, bandwidth: f64) -> String {
         let mut text = String::new();
         for (key, value) in self.settings(latency, bandwidth) {

@@ -49,7 +49,7 @@ pub(super) fn logical_ring(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// The same, with all receives posted first.
+/// Logical ring, with all receives posted first.
 pub(super) fn logical_ring_nonblocking(call: &Call, team: &mut Team<'_>) {
     let (me, size) = (team.me, team.size);
     let blocks = blocks(call, size);
@@ -92,7 +92,7 @@ pub(super) fn recursive_doubling(call: &Call, team: &mut Team<'_>) {
     doubling(&blocks(call, team.size), team);
 }
 
-/// The same for given blocks.
+/// Recursive doubling of given blocks.
 pub(super) fn doubling(blocks: &[u64], team: &mut Team<'_>) {
     let size = team.size;
     doubling_with(team, &|root: usize, width: usize| -> u64 {
@@ -100,7 +100,7 @@ pub(super) fn doubling(blocks: &[u64], team: &mut Team<'_>) {
     });
 }
 
-/// The same, when the ranks from a root on, so many of them, have these bytes to send.
+/// Recursive doubling, where `tree` returns the bytes of so many ranks from a root on.
 pub(super) fn doubling_with(team: &mut Team<'_>, tree: &dyn Fn(usize, usize) -> u64) {
     let (me, size) = (team.me, team.size);
     let (mut mask, mut level) = (1, 0);

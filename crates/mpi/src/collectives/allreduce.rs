@@ -96,7 +96,7 @@ pub(super) fn halving_doubling(call: &Call, team: &mut Team<'_>) {
     folded(call, team, |team, place, rank_at| halve_and_double(call, team, place, rank_at));
 }
 
-/// The same where there is an element for everybody.
+/// Rabenseifner as in MPICH where there is an element for every rank, else recursive doubling.
 pub(super) fn halving_doubling_or_doubling(call: &Call, team: &mut Team<'_>) {
     if call.bytes / call.unit < floor_power(team.size) as u64 {
         recursive_doubling(call, team)
@@ -204,7 +204,7 @@ pub(super) fn smp_binomial(call: &Call, team: &mut Team<'_>) {
     });
 }
 
-/// The same in segments of 4 KiB, whose four phases follow each other.
+/// Binomial trees inside and over hosts, in segments of 4 KiB, whose four phases follow each other.
 pub(super) fn smp_binomial_pipeline(call: &Call, team: &mut Team<'_>) {
     const SEGMENT: u64 = 4096;
     let nodes = team.nodes();
@@ -245,7 +245,7 @@ pub(super) fn smp_ring(call: &Call, team: &mut Team<'_>) {
     });
 }
 
-/// The same, the first block taking what does not fit.
+/// Blocks around the ring of hosts, the first block taking what does not fit.
 pub(super) fn smp_ring_uneven(call: &Call, team: &mut Team<'_>) {
     by_host(call, team, |team| {
         let block = call.bytes / call.unit / team.size as u64 * call.unit;

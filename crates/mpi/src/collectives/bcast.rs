@@ -22,7 +22,7 @@ pub(super) fn flat(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// The same in whole segments.
+/// The root to everybody, one after the other, in whole segments.
 pub(super) fn flat_pipeline(call: &Call, team: &mut Team<'_>) {
     let root = call.root as usize;
     let segment = SEGMENT.min(call.bytes);
@@ -97,7 +97,7 @@ pub(super) fn chain(call: &Call, team: &mut Team<'_>) {
     pipeline(call, team, tree, false);
 }
 
-/// The same without waiting for sends.
+/// Down a chain, without waiting for sends.
 pub(super) fn chain_nonblocking(call: &Call, team: &mut Team<'_>) {
     let tree = Tree::chain(team.me, team.size);
     pipeline(call, team, tree, true);

@@ -29,7 +29,7 @@ pub(super) fn exchange(team: &mut Team<'_>, stride: usize, count: usize, bytes: 
     swap(team, others.iter().map(|other| base + other * stride), bytes);
 }
 
-/// The same, each beginning with the one after itself.
+/// Everybody with everybody, each beginning with the rank after itself.
 pub(super) fn exchange_in_turn(team: &mut Team<'_>, stride: usize, count: usize, bytes: u64) {
     let place = team.me / stride % count;
     let base = team.me - place * stride;

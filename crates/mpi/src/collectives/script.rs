@@ -196,7 +196,7 @@ impl<'a> Team<'a> {
         self.run_by(self.choice, call);
     }
 
-    /// The same, by the algorithm that another selector takes.
+    /// Runs another collective inside this one, by the algorithm that another selector takes.
     pub fn run_as(&mut self, selector: Selector, call: &Call) {
         self.run_by(&Choice::of(selector), call);
     }

@@ -8,7 +8,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// The same tree for ranks counted from 0, when `root` is at its top.
+    /// The tree of ranks counted from 0, renumbered so that `root` is at its top.
     pub(super) fn rooted(mut self, root: usize, size: usize) -> Tree {
         let real = |rank: usize| (rank + root) % size;
         self.parent = self.parent.map(real);

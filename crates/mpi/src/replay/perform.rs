@@ -909,7 +909,7 @@ impl Replay<'_> {
         }
     }
 
-    /// The same ranks, or some of them, under another number.
+    /// Makes a communicator of the same ranks, or some of them, under another number.
     fn duplicate(
         &mut self,
         agent: usize,

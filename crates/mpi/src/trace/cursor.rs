@@ -73,7 +73,7 @@ impl Cursor {
         }
     }
 
-    /// The same lines under the name of the file they came from.
+    /// The cursor under the name of the file from which its lines came.
     pub(super) fn named(mut self, name: Arc<PathBuf>, own_lines: bool) -> Cursor {
         (self.name, self.own_lines) = (name, own_lines);
         self

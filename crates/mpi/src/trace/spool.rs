@@ -77,7 +77,7 @@ pub(super) fn pieces(file: &Path, name: &Path, most: usize) -> Result<Pieces, Fo
     }
 }
 
-/// The same lines sorted by rank in a file of their own.
+/// The lines sorted by rank, in a file of their own.
 pub(super) fn sorted(
     file: &Path,
     bytes: &[u64],

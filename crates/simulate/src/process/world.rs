@@ -348,7 +348,7 @@ impl<'p, M: 'p> Process<'p, M> {
         self.send_limited(mailbox, message, bytes, f64::INFINITY)
     }
 
-    /// The same with an upper limit of the rate, bytes per second.
+    /// Sends a message with an upper limit of the rate, bytes per second.
     pub fn send_limited(
         &self,
         mailbox: &str,

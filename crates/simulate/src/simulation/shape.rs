@@ -365,7 +365,7 @@ impl Simulation<'_> {
         self.refresh(users)
     }
 
-    /// The same for given activities.
+    /// Gives some activities the weights and bounds of the present.
     pub(super) fn refresh(&mut self, activities: Vec<ActivityId>) -> Result<(), SimulationError> {
         for id in activities {
             if self.running[id.slot()].doomed.is_some() {

@@ -30,7 +30,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// The same as part of another piece.
+    /// Writes the piece as part of another piece; returns its points there.
     fn at(&self, x: f64, y: f64, out: &mut String) -> (Vec<Point>, Vec<Point>) {
         if !self.body.is_empty() {
             let (dx, dy) = (coordinate(x), coordinate(y));

@@ -22,7 +22,7 @@ pub struct Likeness {
     pub run_time_distance: f64,
     /// Run times at 10, 50 and 90 % of the tasks.
     pub run_times: [(f64, f64); 3],
-    /// The same per kind of task, by name.
+    /// Comparison per kind of task, by name.
     pub kinds: Vec<KindLikeness>,
 }
 
