@@ -187,11 +187,12 @@ pub fn run(
             }
         }
     }
+    // Once all ranks have loaded the library, the file is not needed; before, it goes after they are gone.
+    let mut library = Some(library);
     let outcome = match failed {
         Some(error) => Err(error),
         None => {
-            // Once all ranks have loaded the library, the file is not needed.
-            let started = Box::new(move || drop(library));
+            let started = Box::new(|| drop(library.take()));
             let compute = (launch.compute, launch.threshold);
             let mut running = Running::new(lanes, &processes, compute, launch.record, started);
             let replayed = Replay::live(platform, hosts, &mut running, settings)
