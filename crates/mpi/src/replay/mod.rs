@@ -375,11 +375,13 @@ impl<'p> Replay<'p> {
                 self.agents[agent].clock += self.settings.ois.of(bytes);
                 let handle = self.post_send(agent, to, context, 0, bytes, false)?;
                 self.agents[agent].script_requests.push(handle);
+                self.note_part(agent, handle);
             }
             Op::Irecv { from } => {
                 let from = member(self, from);
                 let handle = self.post_receive(agent, from, context, 0, ANY_SIZE)?;
                 self.agents[agent].script_requests.push(handle);
+                self.note_part(agent, handle);
             }
             Op::Send { to, bytes } | Op::Ssend { to, bytes } => {
                 let synchronous = matches!(op, Op::Ssend { .. });
@@ -600,6 +602,20 @@ impl<'p> Replay<'p> {
         Ok(())
     }
 
+    /// Keeps a message of a collective in the background, which tests look at one by one.
+    fn note_part(&mut self, agent: usize, handle: Handle) {
+        if agent < self.ranks {
+            return;
+        }
+        let end = if handle == Handle::COMPLETE {
+            f64::NEG_INFINITY
+        } else {
+            let Message { flags, end, .. } = *self.mail.get(handle.message());
+            if flags & flag::DONE != 0 { end } else { f64::INFINITY }
+        };
+        self.agents[agent].parts.push((handle, end));
+    }
+
     /// A message is there.
     fn arrived(&mut self, message: u32) -> Result<(), ReplayError> {
         let now = self.simulation.clock();
@@ -609,6 +625,18 @@ impl<'p> Replay<'p> {
         let Message { flags, sender, receiver, src, bytes, .. } = *m;
         if !self.leaving.is_empty() {
             self.leaving[self.agents[src as usize].host.index()] -= 1;
+        }
+        for (side, handle) in
+            [(sender, Handle::sender(message)), (receiver, Handle::receiver(message))]
+        {
+            // A number of a message is used again: only the last part that has it is still open.
+            if side as usize >= self.ranks
+                && let Some(state) = self.agents.get_mut(side as usize)
+                && let Some(part) = state.parts.iter_mut().rfind(|part| part.0 == handle)
+                && part.1 == f64::INFINITY
+            {
+                part.1 = now;
+            }
         }
         if flags & flag::RECEIVER_WAITS != 0 {
             let overhead = self.receive_overhead(flags, bytes);

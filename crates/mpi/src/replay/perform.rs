@@ -566,11 +566,13 @@ impl Replay<'_> {
             self.agents[agent].again = true;
             return Ok(false);
         }
+        let turns = if self.settings.grow { self.failures + 1.0 } else { 1.0 };
+        let pause = self.settings.test * turns;
         if self.agents[agent].step == 0 {
-            let turns = if self.settings.grow { self.failures + 1.0 } else { 1.0 };
             let state = &mut self.agents[agent];
-            state.clock += self.settings.test * turns;
+            state.clock += pause;
             state.step = 1;
+            state.missed = false;
             state.again = true;
             return if self.synchronise(agent)? { Ok(true) } else { Ok(false) };
         }
@@ -582,12 +584,33 @@ impl Replay<'_> {
             }
             return Err(self.complain(agent, "there is no such request to test"));
         };
+        // A test of a collective in the background tests its messages one after the other.
+        if let [at] = found[..]
+            && let Pending::Background(helper) = self.agents[agent].requests[at].pending
+        {
+            let step = self.agents[agent].step as usize;
+            let now = self.agents[agent].clock;
+            let parts = &self.agents[helper as usize].parts;
+            let count = parts.len();
+            let missed = step >= 2 && parts[step - 2].1 > now;
+            let state = &mut self.agents[agent];
+            state.missed |= missed;
+            if step <= count {
+                state.clock += pause;
+                state.step += 1;
+                state.again = true;
+                return if self.synchronise(agent)? { Ok(true) } else { Ok(false) };
+            }
+        }
         let wanted = found.len();
         let mut done: Vec<usize> = found
             .into_iter()
             .filter(|&at| self.is_done(&self.agents[agent].requests[at].pending))
             .collect();
-        let enough = if need == Need::All { done.len() == wanted } else { !done.is_empty() };
+        let enough = match need {
+            Need::All => done.len() == wanted && !self.agents[agent].missed,
+            _ => !done.is_empty(),
+        };
         if !enough {
             self.failures += 1.0;
             self.check_polling(agent, self.settings.test)?;

@@ -175,3 +175,16 @@ fn looks_for_anybody_find_whoever_sends_first() {
     // Seen at 1200; then nine looks from 1401.7 on.
     assert_eq!(dates(text, &changes)[1], [1401.7, 5203.5]);
 }
+
+/// Each message of its own rank costs a test, whether it is over or not; the first receive is looked at too early.
+#[test]
+fn tests_of_collectives_in_the_background_look_at_every_message() {
+    let rank = |r: u32| format!("{r} ibarrier req=1\n{r} test req=1\n{r} test req=1\n");
+    let dates = dates(
+        &format!("#slackline-trace 1\n{}{}{}", rank(0), rank(1), rank(2)),
+        &["smpi/grow-injected-times:no"],
+    );
+    // Rank 0 receives two words and sends two, the others send one and receive one.
+    assert_eq!(dates[0], [0.0, 500.0, 1000.0]);
+    assert_eq!(dates[1][..2], [0.0, 300.0]);
+}
