@@ -25,7 +25,7 @@ const VISITS: usize = 20_000;
 /// A task that is over, begun or given up.
 const GONE: u32 = u32::MAX;
 
-/// What is left to do under one storage.
+/// Remaining work that uses one storage.
 #[derive(Clone)]
 struct Rest {
     capacity: f64,
@@ -59,7 +59,7 @@ impl Engine<'_, '_> {
         (all && !self.situation.central).then_some(place)
     }
 
-    /// What is left when some tasks are over.
+    /// Remaining work once some tasks are over.
     fn rest_after(&self, place: HostId, over: &BTreeSet<TaskId>) -> Rest {
         let workflow = &self.situation.workflow;
         let now = &self.situation;
