@@ -121,7 +121,8 @@ impl Present<'_, '_> {
         let takes = |pool: PoolId| uses.iter().any(|(own, _)| *own == pool);
         // The ends of others change nothing for it.
         let concerns = |r: &&Running| {
-            r.procs.iter().any(|p| cores.contains(&p.0)) || r.uses.iter().any(|(pool, _)| takes(*pool))
+            r.procs.iter().any(|p| cores.contains(&p.0))
+                || r.uses.iter().any(|(pool, _)| takes(*pool))
         };
         let mut ends: Vec<&Running> = self.running.iter().filter(concerns).collect();
         ends.sort_by(|a, b| a.end.total_cmp(&b.end));

@@ -394,9 +394,8 @@ fn least_room(tasks: &[(u32, u32, Vec<usize>)]) -> u32 {
     let reads = |task: usize, file: usize| tasks[task].2.iter().any(|&f| f == file && f < task);
     let is_result = |file: usize| !(0..n).any(|task| reads(task, file));
     let live = |set: usize| -> u32 {
-        let kept = |file: &usize| {
-            is_result(*file) || (0..n).any(|t| set >> t & 1 == 0 && reads(t, *file))
-        };
+        let kept =
+            |file: &usize| is_result(*file) || (0..n).any(|t| set >> t & 1 == 0 && reads(t, *file));
         (0..n).filter(|f| set >> f & 1 == 1).filter(kept).map(|f| tasks[f].1).sum()
     };
     let mut least = vec![u32::MAX; 1 << n];

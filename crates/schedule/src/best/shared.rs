@@ -46,8 +46,7 @@ impl Draft {
     fn decode(&self, problem: &Problem<'_>) -> Option<Schedule> {
         let mut partial = Partial::new(problem);
         for &task in &self.order {
-            let pinned =
-                self.host[task.index()].and_then(|host| partial.slot_on_host(task, host));
+            let pinned = self.host[task.index()].and_then(|host| partial.slot_on_host(task, host));
             let slot = match pinned {
                 Some(slot) => slot,
                 None => partial.earliest_finish(task).ok()?,

@@ -215,11 +215,8 @@ impl Partial<'_, '_> {
                 }
             }
             let Some((proc, start)) = slot else { return };
-            let room = if start <= from {
-                start
-            } else {
-                pools.earliest(takes, start, seconds, worth)
-            };
+            let room =
+                if start <= from { start } else { pools.earliest(takes, start, seconds, worth) };
             if room <= start {
                 best.take(proc, start, seconds);
                 return;
