@@ -269,6 +269,12 @@ fn check(program: &Path) -> Result<(), OnlineError> {
             program.display()
         )));
     }
+    if mpi == Some(Mpi::Mpich) && elf::uses_mpi_f08(program).unwrap_or(false) {
+        return Err(OnlineError::Start(format!(
+            "{}: this program uses Fortran's module mpi_f08, which is not simulated; `use mpi` and mpif.h are",
+            program.display()
+        )));
+    }
     Ok(())
 }
 
