@@ -76,7 +76,7 @@ fn longer(table: &CostTable, more: impl Fn(usize) -> f64) -> CostTable {
 /// Returns the makespan of the usual planner's plan.
 pub fn planned(workflow: &Workflow, platform: &Platform) -> Result<f64, FitError> {
     let problem = Problem::new(workflow, platform)?;
-    let schedule = (registry::usual(&problem).plan)(&problem, &Request::default())?;
+    let schedule = registry::usual(&problem).plan(&problem, &Request::default())?;
     Ok(schedule.makespan())
 }
 
