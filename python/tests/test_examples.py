@@ -151,6 +151,17 @@ def test_values_can_be_pickled_and_copied(wf, pf):
     run = wf.simulate(pf, "slackline")
     again = pickle.loads(pickle.dumps(run))
     assert again.makespan == run.makespan and again.decisions == run.decisions
+    for value in (wf.plans(pf, ["heft", "peft"]), sl.compare([wf], [pf], ["heft"]), run.trace, plan["a"], run.transfers(), sl.planners()[0], Greedy()):
+        for made in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+            assert type(made) is type(value) and repr(made) == repr(value).replace(hex(id(value)), hex(id(made)))
+    for value in (wf.tasks[0], pf.hosts[0]):
+        assert copy.copy(value) == copy.deepcopy(value) == value
+        assert str(pickle.loads(pickle.dumps(value))) == value.name
+    for value in (sl.Start("a", on="n1"), sl.Cancel("a"), sl.Copy("x", "n1"), sl.WakeAt(3.0)):
+        for made in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+            assert type(made) is type(value) and repr(made) == repr(value)
+    error = pickle.loads(pickle.dumps(sl.BadInput("m", "h", "f", "1:2")))
+    assert str(error) == "m (h)" and error.file == "f" and error.place == "1:2"
     planner = pickle.loads(pickle.dumps(mine))
     assert planner.name == "by-size"
     copied = copy.copy(wf)

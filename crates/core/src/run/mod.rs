@@ -8,6 +8,7 @@ pub use report::{
     ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RunReport, blocked, stderr,
 };
 pub use run_session::{FinishedRun, RunSession};
+pub use settings::{command_path, set_command_path};
 pub use slackline_machines::folder::{Recovered, log_of, refuse_names};
 
 use crate::context::Context;
