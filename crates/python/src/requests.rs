@@ -12,7 +12,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
-use slackline_core::engine::Glance;
+use slackline_core::engine::RunSnapshot;
 use slackline_core::machines::folder::Failure as FailedAttempt;
 use slackline_core::model::Schedule;
 use slackline_core::model::{Platform, Problem};
@@ -63,7 +63,7 @@ struct DrawnRun {
 }
 
 impl RunView for DrawnRun {
-    fn see(&mut self, glance: &Glance<'_>) {
+    fn see(&mut self, glance: &RunSnapshot<'_>) {
         if Instant::now() < self.next {
             return;
         }

@@ -13,7 +13,7 @@ use slackline_analysis::overheads;
 use slackline_core::input::format_of;
 use slackline_core::run::{RunSession, given_files, read_folder, refuse_names};
 use slackline_core::{Failure, schema};
-use slackline_engine::{Note, Record, What, rates};
+use slackline_engine::{Note, Record, SignalKind, rates};
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
 use slackline_model::names::printable;
 use slackline_model::platform::{Charges, Profile};
@@ -280,7 +280,7 @@ fn measured_sizes(
     for (_, record) in records {
         let Record::Next { signals, .. } = record else { continue };
         for signal in signals {
-            if let What::Done(_, report) = &signal.what {
+            if let SignalKind::Done(_, report) = &signal.what {
                 sizes.extend(report.sizes.iter().copied());
             }
         }
