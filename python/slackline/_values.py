@@ -322,6 +322,8 @@ class Workflow(_native.Workflow):
         for key in ("monitoring_delay", "decision_time", "until"):
             if key in setup:
                 setup[key] = _seconds(setup[key])
+        if setup.get("period") is not None:
+            setup["period"] = str(setup["period"])
         limits: dict[str, Any] = {key: options.pop(key) for key in ("budget", "deadline") if key in options}
         models: dict[str, Any] = {key: options.pop(key) for key in ("inputs", "settings") if key in options}
         chosen = [policies] if isinstance(policies, str) else list(policies)

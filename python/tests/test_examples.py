@@ -169,6 +169,13 @@ def test_values_can_be_pickled_and_copied(wf, pf):
     assert len(copied) == 3 and len(wf) == 2
 
 
+def test_runs_of_several_policies(wf, pf):
+    runs = wf.simulate_all(pf, ["static", "gtp", Greedy], period=0.25, monitoring_delay="1s")
+    assert [run.policy for run in runs] == ["static", "gtp", "Greedy"]
+    assert runs.request["setup"]["period"] == "0.25" and runs.request["setup"]["monitoring_delay"] == 1.0
+    assert runs[1].makespan == wf.simulate(pf, "gtp", period=0.25, monitoring_delay="1s").makespan
+
+
 def test_plans_are_followed(wf, pf):
     plan = wf.plan(pf, "peft")
     run = wf.simulate(pf, plan=plan)
