@@ -170,10 +170,7 @@ impl Engine<'_, '_> {
         kept.extend(let_in.iter().flat_map(|&t| self.files_of(t)));
         let (mut spare, mut fixed): (Vec<(f64, FileId)>, Vec<FileId>) = (Vec::new(), Vec::new());
         for (&file, &used) in store.used_at.iter().filter(|(file, _)| !kept.contains(file)) {
-            match self.may_drop(file, &holders) {
-                true => spare.push((used, file)),
-                false => fixed.push(file),
-            }
+            if self.may_drop(file, &holders) { spare.push((used, file)) } else { fixed.push(file) }
         }
         kept.extend(fixed);
         let bytes = |file: FileId| self.situation.workflow.file_bytes(file);
