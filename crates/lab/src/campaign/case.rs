@@ -201,7 +201,7 @@ impl Campaign {
 
     fn seed_of_draw<T>(&self, part: &str, variant: &Variant<T>, repetition: u64) -> u64 {
         let repetition = if variant.source.is_drawn() { repetition } else { 1 };
-        self.seed_of(&format!("{part}/{}#{repetition}", parameters(variant)))
+        self.seed_of(&format!("{part}/{}#{repetition}", variant.parameters()))
     }
 
     fn described<T>(&self, part: &str, variant: &Variant<T>, repetition: u64) -> Value {
@@ -218,19 +218,8 @@ impl Campaign {
     }
 }
 
-/// A variant as text: the same for the same parameters, whatever the name of the section.
-fn parameters<T>(variant: &Variant<T>) -> String {
-    match &variant.source {
-        Source::Fixed { .. } => variant.label.clone(),
-        Source::Drawn { generator, given } => {
-            let given: Vec<String> = given.iter().map(|(n, v)| format!("{n}={v}")).collect();
-            format!("{}?{}", generator.name, given.join("&"))
-        }
-    }
-}
-
 fn name<T>(variant: &Variant<T>) -> String {
-    format!("{}:{}", variant.label, parameters(variant))
+    format!("{}:{}", variant.label, variant.parameters())
 }
 
 /// The runs of a combination at one draw.
