@@ -14,7 +14,7 @@ use slackline_model::units::{Quantity, fmt_seconds};
 use slackline_model::{Platform, Workflow};
 use std::path::{Path, PathBuf};
 
-/// Where the processors come from, and how to read the workflow.
+/// Inputs with processors, and options for reading the workflow.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Sources {
     /// The platform, a file or the name of a bundled one; the bundled small cluster if left out
@@ -102,7 +102,7 @@ impl Sources {
         self.request(&[]).read(workflow, &mut output.context(false))
     }
 
-    /// What a schedule that is shown or converted belongs to.
+    /// Inputs of a schedule that is shown or converted.
     pub(crate) fn of_schedule(platform: &Option<PathBuf>, instance: &Option<PathBuf>) -> Sources {
         let (platform, instance) = (platform.clone(), instance.clone());
         Sources { platform, instance, from: None, reference_speed: None }

@@ -10,7 +10,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a shell adds to the number of a signal.
+/// Offset that a shell adds to the number of a signal.
 const BY_SIGNAL: i32 = 128;
 
 /// Signals that follow each other within this time are one request: a terminal that is closed and its
@@ -66,7 +66,7 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// What a shell expects of a command that was ended by the signal that came.
+/// Exit code by convention of shells for a command ended by the signal that came.
 pub(crate) fn exit_code() -> u8 {
     u8::try_from(BY_SIGNAL + SIGNAL.load(Ordering::Relaxed)).unwrap_or(u8::MAX)
 }

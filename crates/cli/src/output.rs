@@ -1,4 +1,4 @@
-//! Where text goes: results to standard output, everything said about them to standard error.
+//! Output: results to standard output, messages to standard error.
 
 use crate::interrupt;
 use crate::progress::{Bar, while_running};
@@ -77,7 +77,7 @@ pub(crate) struct Output {
     pub(crate) table_width: usize,
     /// Standard output belongs to a file that was asked for.
     stdout_taken: bool,
-    /// How far a simulated run is, where it takes long.
+    /// Progress bar of a long simulated run.
     bar: Option<Bar>,
 }
 
@@ -115,7 +115,7 @@ impl Output {
         }
     }
 
-    /// What requests are carried out with; what becomes of them is read unless `brief`.
+    /// Context for requests; their explanations are read unless `brief`.
     pub(crate) fn context(&mut self, brief: bool) -> Context<'_> {
         let (files, strict) = (self.files.clone(), self.strict);
         Context { files, strict, brief, observer: self }
@@ -264,7 +264,7 @@ impl Observer for Output {
 pub struct Sink(Arc<Mutex<Vec<u8>>>);
 
 impl Sink {
-    /// What was written so far.
+    /// Text written so far.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }

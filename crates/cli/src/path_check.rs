@@ -8,7 +8,7 @@ use slackline_io::{STANDARD, is_standard};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What a verb is about to read and write.
+/// Paths a verb is about to read and write.
 #[derive(Default)]
 pub(crate) struct Files<'a> {
     reads: Vec<&'a Path>,
@@ -98,7 +98,7 @@ fn check_place(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// What a path stands for, whatever it is called.
+/// Identity of the file behind a path, whatever its spelling.
 #[derive(Debug, PartialEq)]
 enum Identity {
     /// Standard input or output.

@@ -4,7 +4,7 @@ use slackline_core::Failure;
 use slackline_io::FileAccess;
 use std::path::Path;
 
-/// What a picture can be.
+/// Formats of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PictureFormat {
     Svg,

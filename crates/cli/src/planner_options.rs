@@ -6,7 +6,7 @@ use clap::Args;
 use slackline_core::request::SearchSettings;
 use std::time::Duration;
 
-/// What a search is told.
+/// Options of a search.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SearchOptions {
     /// Seed of planners that draw random numbers, and of --robust [default: 0]

@@ -1,4 +1,4 @@
-//! How far long work is: a bar with the time left on a terminal, a line now and then elsewhere.
+//! Progress of long work: a bar with the time left on a terminal, an occasional line elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use slackline_model::units::fmt_seconds;
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long work goes on before anything is said of it, and between two looks.
+/// Time before the first report on long work, and between two checks.
 const PATIENCE: Duration = Duration::from_millis(600);
 const LOOK: Duration = Duration::from_millis(150);
 

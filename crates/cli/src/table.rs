@@ -2,7 +2,7 @@
 
 use slackline_model::names::printable;
 
-/// How a column is aligned.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -33,7 +33,7 @@ impl Table {
         self.rows.push(cells.into_iter().map(|cell| printable(&cell).into_owned()).collect());
     }
 
-    /// Where the table is wider than the terminal these columns are left out, one after the other.
+    /// Columns left out, one after the other, where the table is wider than the terminal.
     pub(crate) fn sparing(self, spare: &[&'static str]) -> Table {
         Table { spare: spare.to_vec(), ..self }
     }

@@ -1,6 +1,6 @@
 //! Environment of a request: the files it may use and the observer that is notified while it is carried out.
 
-use slackline_engine::Glance;
+use slackline_engine::RunSnapshot;
 use slackline_io::FileAccess;
 use slackline_machines::folder::Failure as FailedAttempt;
 use slackline_model::{Problem, Schedule};
@@ -61,7 +61,7 @@ pub trait Observer {
 /// Follows a real run.
 pub trait RunView {
     /// Looks at the run as it is.
-    fn see(&mut self, glance: &Glance<'_>);
+    fn see(&mut self, glance: &RunSnapshot<'_>);
 
     /// The run is over.
     fn finish(self: Box<Self>);

@@ -1,4 +1,4 @@
-//! Why a request could not be carried out, in words for its author, and the exit code of a command that meets it.
+//! Errors of requests for their authors, and the exit code of a command.
 
 use crate::bundled;
 use slackline_engine::StageError;

@@ -206,7 +206,7 @@ use react::Policy;
 use schedule::{PlanError, Request, registry};
 use std::sync::Arc;
 
-/// Why there is no plan or no run.
+/// Reason why there is no plan or no run.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
 pub enum Error {

@@ -1,4 +1,4 @@
-//! What the engine needs of a place where work is done.
+//! Interface between the engine and a place where work is done.
 //!
 //! A backend may be slow to answer and may lose what it was given: an operation that was accepted
 //! may run only later, a cancellation is a request, and everything it tells carries the date at
@@ -20,7 +20,7 @@ pub struct OpId(pub u64);
 /// A task to compute.
 #[derive(Clone, Copy, Debug)]
 pub struct Computation<'a> {
-    /// Which.
+    /// Task to compute.
     pub task: TaskId,
     /// On which processors.
     pub procs: &'a [ProcId],
@@ -28,17 +28,17 @@ pub struct Computation<'a> {
     pub memory: Option<u64>,
     /// Ids of the devices that it is granted on its host.
     pub devices: &'a [u32],
-    /// What it reads from the store before it computes, one after the other, with the bytes as
-    /// estimated; empty where files travel between hosts.
+    /// Files read from the central storage before the computation, one after the other, with estimated bytes; empty
+    /// where files travel between hosts.
     pub reads: &'a [(FileId, f64)],
-    /// What it writes there when it has computed, while its processors go on.
+    /// Files written to the central storage after the computation, while the processors already serve others.
     pub writes: &'a [(FileId, f64)],
 }
 
 /// A file to move: all the blocks that have to cross the network, together.
 #[derive(Clone, Copy, Debug)]
 pub struct Movement<'a> {
-    /// Which.
+    /// File to transfer.
     pub file: FileId,
     /// From where to where, and how much, as estimated.
     pub blocks: &'a [Block],
@@ -49,22 +49,22 @@ pub struct Movement<'a> {
 /// A machine to order: one that exists only while leased.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
-    /// Which.
+    /// Host to start.
     pub host: HostId,
     /// Until when it is expected to be needed, where somebody knows. It is kept beyond until it is
     /// given back.
     pub until: Option<f64>,
 }
 
-/// What an operation does.
+/// The work of an operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
     /// A task computes.
     Compute {
-        /// Which.
+        /// Task to compute.
         task: TaskId,
-        /// Where.
+        /// Processors it uses.
         procs: Procs,
         /// Bytes of memory that it is granted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,16 +72,16 @@ pub enum Work {
         /// Devices that it is granted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         devices: Vec<u32>,
-        /// What it reads from the store.
+        /// Files read from the central storage.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reads: Vec<(FileId, f64)>,
-        /// What it writes there.
+        /// Files written to the central storage.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         writes: Vec<(FileId, f64)>,
     },
     /// A file moves.
     Move {
-        /// Which.
+        /// File to transfer.
         file: FileId,
         /// Its blocks.
         blocks: Vec<Block>,
@@ -90,7 +90,7 @@ pub enum Work {
     },
     /// A machine is rented.
     Lease {
-        /// Which.
+        /// Host to start.
         host: HostId,
         /// Until when it is expected to be needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,15 +149,15 @@ impl From<Order> for Work {
 /// An operation that has not ended, as far as is known. A lease is one from its order to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Open {
-    /// Which.
+    /// Identifier of the operation.
     pub op: OpId,
-    /// What it does.
+    /// Its work.
     pub work: Work,
     /// It was asked to stop, or the machine given back.
     pub cancelling: bool,
 }
 
-/// How a backend takes an operation on.
+/// Answer of a backend that takes an operation on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accepted {
@@ -167,7 +167,7 @@ pub enum Accepted {
     Waiting,
 }
 
-/// Why an operation does not take place, or broke off.
+/// Reason why an operation does not take place, or broke off.
 #[derive(Clone, Debug, Error, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OpError {
@@ -189,7 +189,7 @@ pub enum OpError {
     /// It would not be over before what it uses goes away; nothing is wrong with the operation.
     #[error("{0}")]
     NotNow(String),
-    /// What it used went away under it; nothing is wrong with the operation.
+    /// A resource it used disappeared; nothing is wrong with the operation itself.
     #[error("{why}")]
     Lost {
         /// The host that is gone; none where it was the network.
@@ -209,13 +209,13 @@ fn out_of_memory(grant: u64, peak: Option<u64>) -> String {
     }
 }
 
-/// What is known of an operation that is complete.
+/// Measurements of a complete operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Seconds it really took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// What its process said in the end.
+    /// Exit code of its process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// Sizes of the files it wrote.
@@ -230,7 +230,7 @@ pub struct Report {
     /// Most memory it had, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory: Option<u64>,
-    /// How busy its machine was in the end.
+    /// Load of its machine at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
 }
@@ -240,14 +240,14 @@ pub struct Report {
 pub struct Signal {
     /// When it happened; it may be told later.
     pub at: f64,
-    /// What.
-    pub what: What,
+    /// The observation.
+    pub what: SignalKind,
 }
 
-/// What a backend may notice.
+/// Observations a backend may report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum What {
+pub enum SignalKind {
     /// An operation that was only accepted runs now.
     Running(OpId),
     /// An operation is complete.
@@ -258,7 +258,7 @@ pub enum What {
     Cancelled(OpId),
     /// A host has another speed now.
     HostChanged {
-        /// Which.
+        /// Host that came up.
         host: HostId,
         /// Share of its peak; at 0 work stands still.
         availability: f64,
@@ -271,9 +271,9 @@ pub enum What {
     /// A host went off. That the operations which used it have failed is told as well, now or
     /// later.
     HostLost {
-        /// Which.
+        /// Host that went down.
         host: HostId,
-        /// What lies there will be there again when it is back.
+        /// Whether its data will be there again when it is back.
         keeps_data: bool,
     },
     /// A host is on again.
@@ -286,27 +286,27 @@ pub enum What {
     LeaseEnded(OpId, Option<OpError>),
     /// A file is not where it was, though its host is there.
     CopyLost {
-        /// Which.
+        /// Lost file.
         file: FileId,
-        /// Where it lay.
+        /// Host that held it.
         host: HostId,
     },
 }
 
-impl What {
+impl SignalKind {
     /// The operation that this is the end of.
     pub fn ends(&self) -> Option<OpId> {
         match self {
-            What::Done(op, _)
-            | What::Failed(op, _)
-            | What::Cancelled(op)
-            | What::LeaseEnded(op, _) => Some(*op),
+            SignalKind::Done(op, _)
+            | SignalKind::Failed(op, _)
+            | SignalKind::Cancelled(op)
+            | SignalKind::LeaseEnded(op, _) => Some(*op),
             _ => None,
         }
     }
 }
 
-/// What a backend can do beyond the ordinary.
+/// Optional abilities of a backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
     /// A parallel task may use processors of several hosts.
@@ -317,12 +317,12 @@ pub struct Abilities {
     /// Files may live on a store that all hosts read from and write to.
     #[serde(default)]
     pub has_store: bool,
-    /// How far operations are is only guessed, by the time that has passed.
+    /// Progress of operations is only guessed, from the time that has passed.
     #[serde(default)]
     pub guesses: bool,
 }
 
-/// How far [`Backend::next`] came.
+/// Progress of time in [`Backend::next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reached {
@@ -334,10 +334,10 @@ pub enum Reached {
     Idle,
 }
 
-/// What may be hoped for.
+/// Liveness of a backend whose operations do not advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outlook {
+pub enum Liveness {
     /// Some operation advances.
     Busy,
     /// Nothing advances, but something that is off or stands still will go on.
@@ -348,7 +348,7 @@ pub enum Outlook {
     Hopeless,
 }
 
-/// Why a backend can no longer work.
+/// Reason why a backend can no longer work.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum BackendError {
     /// The user wants the run to end.
@@ -360,7 +360,7 @@ pub enum BackendError {
     /// A record of the journal could not be written.
     #[error("the journal cannot be kept: {0}")]
     Journal(RecordError),
-    /// What is asked is not what the journal has next.
+    /// The request differs from the next one of the journal.
     #[error("the run departs from the journal at record {record}")]
     Departed {
         /// The number of the record.
@@ -377,7 +377,7 @@ pub enum BackendError {
     Machines(String),
 }
 
-/// Why a record or a decision could not be kept.
+/// Reason why a record or a decision could not be kept.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct RecordError(pub String);
@@ -390,12 +390,12 @@ impl From<String> for RecordError {
 
 /// A place where tasks compute and files move.
 pub trait Backend {
-    /// What it can do.
+    /// Optional abilities.
     fn abilities(&self) -> Abilities {
         Abilities::default()
     }
 
-    /// What it charges for a lone transfer beyond what the platform states.
+    /// Cost of a lone transfer beyond what the platform states.
     fn charges(&self) -> Charges {
         Charges::default()
     }
@@ -445,6 +445,6 @@ pub trait Backend {
     /// Goes on to the next moment at which something happens, at most to `until`.
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError>;
 
-    /// What may be hoped for, where nothing has begun or ended since a date.
-    fn outlook(&mut self, quiet_since: f64) -> Outlook;
+    /// Liveness, where nothing has begun or ended since a date.
+    fn outlook(&mut self, quiet_since: f64) -> Liveness;
 }

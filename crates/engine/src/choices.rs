@@ -1,7 +1,7 @@
 //! Runs of workflows with choices and loops: each decision that falls makes tasks known.
 
+use crate::arrivals::{Growth, Supply};
 use crate::backend::Report;
-use crate::supply::{Growth, Supply};
 use slackline_model::control::{
     Chances, Control, Decider, Decision, OutcomeError, Released, UnfoldError, Unfolding, Walk,
 };
@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a run is one course of, and how its decisions fall.
+/// A workflow with choices and loops, and the oracle of its decisions.
 #[derive(Clone, Debug)]
 pub struct Undecided {
     /// The workflow with choices and loops.
     pub template: Arc<Workflow>,
-    /// How decisions fall.
+    /// Probabilities of the decisions.
     pub chances: Chances,
-    /// What became of the last run.
+    /// Course of the last run.
     pub course: Arc<Mutex<CourseRun>>,
 }
 
@@ -29,11 +29,11 @@ pub struct Undecided {
 pub struct CourseRun {
     /// All instances that were released, as they were known, in order of release.
     pub released: Option<Arc<Workflow>>,
-    /// How the decisions fell.
+    /// Decisions taken.
     pub taken: Vec<(Decision, u32)>,
 }
 
-/// How a task ended that decides something.
+/// End of a task that decides something.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
     /// The name of the instance.
@@ -71,7 +71,7 @@ impl Oracle for Chances {
     }
 }
 
-/// How the decisions of a run fell so far, in the order in which they were taken.
+/// Decisions of a run so far, in the order in which they were taken.
 pub type Taken = Rc<RefCell<Vec<(Decision, u32)>>>;
 
 /// The numbers in the whole course of the instances that a run has released, by their numbers in
@@ -105,7 +105,7 @@ impl Undecided {
         Undecided { template, chances, course: Arc::default() }
     }
 
-    /// What became of the last run.
+    /// Course of the last run.
     pub fn last(&self) -> CourseRun {
         self.course.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -148,12 +148,12 @@ impl<'d> DecidedCourse<'d> {
         self
     }
 
-    /// What is known at the begin.
+    /// Part of the workflow that is known at the begin.
     pub fn first(&mut self) -> Result<Arc<Workflow>, UnfoldError> {
         self.grown()
     }
 
-    /// How decisions fell; filled as the run goes on.
+    /// Decisions taken; filled while the run goes on.
     pub fn taken(&self) -> Taken {
         self.taken.clone()
     }

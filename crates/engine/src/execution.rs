@@ -1,16 +1,16 @@
 //! One execution: what is run where, under which rules.
 
+use crate::arrivals::Supply;
 use crate::backend::{Backend, BackendError};
 use crate::engine::Engine;
 use crate::outcome::{Counters, Outcome};
-use crate::supply::Supply;
 use slackline_model::problem::Inputs;
 use slackline_model::trace::Record;
 use slackline_model::{DiskId, FileId, HostId, Platform, Terms, Workflow};
 use slackline_react::{Plan, Policy, Situation};
 use std::sync::Arc;
 
-/// Which task of a processor's queue may start.
+/// Rule that selects the task of a processor's queue to start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dispatch {
     /// Only the first: the order of the plan is kept.
@@ -23,7 +23,7 @@ pub enum Dispatch {
 /// The usual [`Settings::memory_factor`].
 pub const MEMORY_FACTOR: f64 = 2.0;
 
-/// How a run is carried out.
+/// Settings of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Seconds by which what is seen of the platform lies behind, losses of hosts included. What
@@ -32,7 +32,7 @@ pub struct Settings {
     /// Seconds between a call of the policy and its decisions taking effect; what happens
     /// meanwhile is told at the next call.
     pub decision_seconds: f64,
-    /// Which task of a queue may start.
+    /// Rule that selects the task of a queue to start.
     pub dispatch: Dispatch,
     /// A transfer counts as begun when its file was made, wherever it is wanted later: what the
     /// start-time formula of most papers assumes. Only where transfers do not disturb each other.
@@ -42,9 +42,9 @@ pub struct Settings {
     pub central: bool,
     /// The storage that is the store, where files live on one of the platform's.
     pub storage: Option<DiskId>,
-    /// How often a task or transfer that fails of itself is tried again.
+    /// Maximum retries of a failed task or transfer.
     pub retries: u32,
-    /// How much more memory a task is granted that ran out of it, as a multiple; more than 1.
+    /// Multiple of its memory granted to a task that ran out of it; more than 1.
     pub memory_factor: f64,
     /// Run times that differ from their estimates change those of their kind, and the level of their
     /// host where others of the kind took less.
@@ -76,7 +76,7 @@ impl Default for Settings {
     }
 }
 
-/// What becomes of the trace of a run.
+/// Destination of a run's trace.
 #[derive(Default)]
 pub enum Recording<'r> {
     /// All of it is part of the outcome.
@@ -110,37 +110,37 @@ impl<'r> Recording<'r> {
 
 /// A run at an instant, for whoever looks on.
 #[derive(Clone, Copy)]
-pub struct Glance<'m> {
-    /// How things are.
+pub struct RunSnapshot<'m> {
+    /// The present state of the run.
     pub situation: &'m Situation,
-    /// What has come of it so far.
+    /// Counters so far.
     pub counters: &'m Counters,
     /// The plan that is followed, where there is one.
     pub plan: Option<&'m Plan>,
 }
 
 /// Somebody who looks on.
-pub type Watcher<'r> = &'r mut dyn FnMut(&Glance<'_>);
+pub type Watcher<'r> = &'r mut dyn FnMut(&RunSnapshot<'_>);
 
-/// What is run where; see the module's head.
+/// One run: workflow, platform, policy and settings; see the module's head.
 pub struct Execution<'r> {
-    /// What is known of the work, with estimated costs; more may come from `supply`.
+    /// Known work with estimated costs; more may come from `supply`.
     pub workflow: Arc<Workflow>,
     /// When that arrives; nothing is decided before.
     pub begins: f64,
-    /// What it was submitted under.
+    /// Owner, priority and limits it was submitted with.
     pub terms: Terms,
     /// The platform at its peak.
     pub platform: Arc<Platform>,
     /// The rules.
     pub settings: Settings,
-    /// Where inputs lie.
+    /// Locations of inputs.
     pub inputs: Inputs,
     /// Inputs that lie at further hosts from the start.
     pub copies: Vec<(FileId, HostId)>,
     /// Workflows that arrive later and tasks that appear.
     pub supply: Option<&'r mut dyn Supply>,
-    /// What becomes of the trace.
+    /// Destination of the trace.
     pub recording: Recording<'r>,
     /// Called after every instant at which something happened.
     pub watch: Option<Watcher<'r>>,

@@ -4,8 +4,8 @@
 //! same decisions, and what was begun is not begun again. Without a backend it just repeats the run.
 
 use crate::backend::{
-    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
-    Outlook, Reached, RecordError, Signal, Work,
+    Abilities, Accepted, Backend, BackendError, Computation, Liveness, Movement, OpError, OpId,
+    Open, Order, Reached, RecordError, Signal, Work,
 };
 use crate::note::{Chose, Note};
 use serde::{Deserialize, Serialize};
@@ -31,14 +31,14 @@ pub enum Record {
     Backend {
         /// Of which form the records are.
         schema: String,
-        /// What it can do.
+        /// Abilities of the backend.
         abilities: Abilities,
     },
     /// An operation is about to be asked for. Unless an answer follows, it was taken on and runs.
     Begin {
         /// Its number.
         op: OpId,
-        /// What it does.
+        /// Work of the operation.
         work: Work,
     },
     /// The operation was taken on, to run later.
@@ -51,31 +51,32 @@ pub enum Record {
     Release(OpId),
     /// A file is about to be deleted.
     Delete {
-        /// Which.
+        /// Lost or dropped file.
         file: FileId,
-        /// Where.
+        /// Host of the copy.
         host: HostId,
     },
-    /// How far operations were, where the policy wanted to know.
+    /// Progress of operations, where the policy asked for it.
     Measured(Vec<f64>),
-    /// What was seen of the platform.
+    /// Observation of the platform.
     Saw(Sight),
-    /// What happened next.
+    /// Answer to a request for the next signals.
     Next {
         /// The date then.
         now: f64,
-        /// How far the backend came.
+        /// Date the backend reached.
         reached: Reached,
-        /// What it told.
+        /// Signals it reported.
         signals: Vec<Signal>,
     },
-    /// What might be hoped for, where nothing advanced.
-    Outlook(Outlook),
-    /// What the policy decided.
+    /// Liveness, where nothing advanced.
+    #[serde(rename = "outlook")]
+    Liveness(Liveness),
+    /// Decisions of the policy.
     Decided(Vec<Decision>),
-    /// How a decision of a workflow with choices and loops fell; kept before anything follows from it.
+    /// Decision of a workflow with choices and loops; kept before anything follows from it.
     Chose(Chose),
-    /// What is worth keeping besides.
+    /// Further note.
     Note(Note),
 }
 
@@ -157,7 +158,7 @@ impl Journal {
     }
 }
 
-/// Why a text is no journal or no log of decisions.
+/// Reason why a text is no journal or no log of decisions.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum JournalError {
     /// A line is none of it.
@@ -165,7 +166,7 @@ pub enum JournalError {
     Line {
         /// The line, from 1.
         line: usize,
-        /// What is wrong there.
+        /// The defect.
         why: String,
     },
     /// It cannot be read, or is empty.
@@ -184,7 +185,7 @@ impl JournalError {
     }
 }
 
-/// Where records go; once it fails, nothing more is asked of the backend.
+/// Receiver of records; once it fails, the backend is asked nothing more.
 pub type Sink<'b> = Box<dyn FnMut(&Record) -> Result<(), RecordError> + 'b>;
 
 /// A backend that keeps a journal.
@@ -321,13 +322,13 @@ impl Backend for Journaled<'_> {
         Ok(reached)
     }
 
-    fn outlook(&mut self, quiet_since: f64) -> Outlook {
+    fn outlook(&mut self, quiet_since: f64) -> Liveness {
         let outlook = self.backend.outlook(quiet_since);
-        if outlook != Outlook::Busy {
-            self.note(Record::Outlook(outlook));
+        if outlook != Liveness::Busy {
+            self.note(Record::Liveness(outlook));
         }
         // Where the journal is broken the next call says so.
-        if self.broken.is_none() { outlook } else { Outlook::Busy }
+        if self.broken.is_none() { outlook } else { Liveness::Busy }
     }
 }
 
@@ -339,12 +340,12 @@ pub struct Resumed<'b> {
     /// The same, for whoever plays along.
     played: Rc<Cell<usize>>,
     now: f64,
-    /// What goes on where the journal ends.
+    /// Backend that continues where the journal ends.
     live: Option<&'b mut dyn Backend>,
     attached: bool,
     open: BTreeMap<OpId, Open>,
     heard: u64,
-    /// Why the run is another one than that of the journal.
+    /// Difference between the run and the journal.
     departed: Option<BackendError>,
 }
 
@@ -371,7 +372,7 @@ impl<'b> Resumed<'b> {
         Resumed { live: Some(live), ..Resumed::repeat(journal, charges) }
     }
 
-    /// How many records are played.
+    /// Number of records played.
     pub fn played(&self) -> Rc<Cell<usize>> {
         Rc::clone(&self.played)
     }
@@ -594,14 +595,14 @@ impl Backend for Resumed<'_> {
         Ok(reached)
     }
 
-    fn outlook(&mut self, quiet_since: f64) -> Outlook {
+    fn outlook(&mut self, quiet_since: f64) -> Liveness {
         if let Some(live) = self.live() {
             return live.outlook(quiet_since);
         }
         let noted = self.take_if(|r| match r {
-            Record::Outlook(outlook) => Some(*outlook),
+            Record::Liveness(outlook) => Some(*outlook),
             _ => None,
         });
-        noted.unwrap_or(Outlook::Busy)
+        noted.unwrap_or(Liveness::Busy)
     }
 }

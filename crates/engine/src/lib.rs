@@ -22,41 +22,41 @@
 //! # Ok(()) }
 //! ```
 
+mod arrivals;
 mod backend;
-mod checked;
+pub mod bandwidth_estimation;
+mod central_storage;
 mod choices;
+mod decision_log;
 mod engine;
 mod execution;
 mod journal;
 mod load;
-mod log;
 mod note;
 mod outcome;
-pub mod rates;
+mod replay_guard;
 mod rollout;
 mod simulated;
-mod stage;
-mod store;
-mod supply;
-mod usage;
+mod simulated_run;
+mod utilisation;
 
+pub use arrivals::{ArrivalError, Arrivals, Coming, Growth, Supply, Unfolding};
 pub use backend::{
-    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
-    Outlook, Reached, RecordError, Report, Signal, What, Work,
+    Abilities, Accepted, Backend, BackendError, Computation, Liveness, Movement, OpError, OpId,
+    Open, Order, Reached, RecordError, Report, Signal, SignalKind, Work,
 };
-pub use checked::{Checked, Decided, Keep};
 pub use choices::{CourseRun, DecidedCourse, Ended, Numbers, Oracle, Taken, Undecided};
+pub use decision_log::{Call, DecisionLog, Logged, Repeat};
 pub use execution::{
-    Dispatch, Execution, Glance, MEMORY_FACTOR, Recording, Settings, Watcher, run,
+    Dispatch, Execution, MEMORY_FACTOR, Recording, RunSnapshot, Settings, Watcher, run,
 };
 pub use journal::{Journal, JournalError, Journaled, Record, Resumed, Sight, Sink};
 pub use load::Load;
-pub use log::{Call, DecisionLog, Logged, Repeat};
 pub use note::{Chose, Failure, Note, Process};
 pub use outcome::{Counters, Ending, Outcome};
+pub use replay_guard::{Checked, Decided, Keep};
 pub use rollout::Rollout;
 pub use simulated::{Reality, Simulated};
+pub use simulated_run::{Stage, StageError, usual_models};
 pub use slackline_model::problem::Inputs;
-pub use stage::{Stage, StageError, usual_models};
-pub use supply::{ArrivalError, Arrivals, Coming, Growth, Supply, Unfolding};
-pub use usage::Usage;
+pub use utilisation::Usage;

@@ -1,8 +1,8 @@
-//! How busy a machine is: with what waits for its cores, and with what a hypervisor gives to others.
+//! Load of a machine: processes that wait for its cores, and time taken by a hypervisor.
 
 use serde::{Deserialize, Serialize};
 
-/// How busy a machine is.
+/// Load of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// Processes that run or want to, over the last minute, for each core.

@@ -12,13 +12,13 @@ pub struct Process {
     pub started: u64,
 }
 
-/// What is worth keeping besides what was asked, answered and decided.
+/// Notes kept beside requests, answers and decisions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
     /// Somebody drives the run from here on.
     Driven {
-        /// Which start of the machine it was.
+        /// Boot identifier of the machine.
         boot: String,
         /// When, seconds since 1970.
         since: f64,
@@ -29,9 +29,9 @@ pub enum Note {
         task: TaskId,
         /// Its name.
         name: String,
-        /// Where.
+        /// Host of the attempt.
         host: HostId,
-        /// Which attempt at the task.
+        /// Number of the attempt at the task.
         attempt: u32,
         /// The process.
         #[serde(flatten)]
@@ -57,30 +57,30 @@ pub struct Failure {
     pub task: TaskId,
     /// Its name.
     pub name: String,
-    /// Which attempt.
+    /// Number of the attempt.
     pub attempt: u32,
-    /// Where.
+    /// Host of the attempt.
     pub host: HostId,
-    /// What the process said in the end.
+    /// Exit code of the process.
     pub exit: Option<i32>,
-    /// Why, in words.
+    /// Reason of the failure.
     pub reason: String,
-    /// What it wrote last.
+    /// Last lines of its output.
     pub last_lines: Vec<String>,
 }
 
-/// How a decision of a workflow with choices and loops fell in a real run.
+/// A decision of a workflow with choices and loops in a real run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chose {
     /// Its name: `outer#2/quality`, `polish#1`.
     pub decision: String,
-    /// What was read, as JSON; none where it was certain, or nothing could be read.
+    /// Value read, as JSON; none where the decision was certain, or nothing could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<serde_json::Value>,
     /// The name of the outcome; none where the value stands for nothing, which ends the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// What is wrong, or worth a warning.
+    /// Error or warning about the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

@@ -1,11 +1,11 @@
-//! What a run came to.
+//! Outcome of a run.
 
 use slackline_model::schedule::Lease;
 use slackline_model::{Schedule, Trace, Workflow};
 use slackline_react::{Arrived, LearnedFigures};
 use std::sync::Arc;
 
-/// How a run ended.
+/// Ending of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
     /// All tasks are done.
@@ -52,11 +52,11 @@ pub struct Counters {
 /// Everything about a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How it ended.
+    /// Its ending.
     pub ending: Ending,
     /// When the last task ended (or nothing moved any more).
     pub makespan: f64,
-    /// What really ran where and when.
+    /// Real places and dates of all tasks.
     pub schedule: Schedule,
     /// Event by event.
     pub trace: Trace,
@@ -70,7 +70,7 @@ pub struct Outcome {
     pub part_of: Vec<u32>,
     /// The machines that were leased, in order of their orders.
     pub leases: Vec<Lease>,
-    /// What it has taught.
+    /// Estimates learnt from it.
     pub taught: LearnedFigures,
 }
 

@@ -6,7 +6,7 @@
 //! pairs of hosts that use them: a link has the best share that any of these has.
 
 use crate::backend::BackendError;
-use crate::engine::follow;
+use crate::engine::fork;
 use crate::simulated::{GroupWays, Observed, Reality, Simulated};
 use slackline_model::platform::{
     Charges, Contention, Network, PlanningNetwork, Platform, Profile, ProfileEvent,
@@ -28,9 +28,9 @@ pub struct Rollout {
     peak: Option<Arc<PlanningNetwork>>,
     /// Per pair of these groups: the links between them, once the network is looked at.
     ways: Option<Arc<GroupWays>>,
-    /// How the network was when the last copy began.
+    /// Network when the last copy began.
     seen: Option<Arc<Observed>>,
-    /// What rates of pairs of groups last told of links: the draws of a look have them in common.
+    /// Last bandwidths of links derived from rates of pairs of groups: the draws of one evaluation share them.
     told: VecDeque<Told>,
 }
 
@@ -40,7 +40,7 @@ struct Told {
     shares: Vec<f64>,
 }
 
-/// How many of these are kept.
+/// Number of these kept.
 const TOLD: usize = 4;
 
 /// Run times as estimated, drawn, and as far as they are left.
@@ -270,7 +270,7 @@ impl PlanSimulator for Rollout {
         let ordered = open.map(|lease| (lease.host, (lease.from - now.now).max(0.0)));
         let mut backend =
             backend.map_err(ends).ok()?.with_ordered(ordered).with_observed(ways, seen);
-        let seconds = follow::seconds_to_end(now, plan, then, limit - now.now, &mut backend);
+        let seconds = fork::seconds_to_end(now, plan, then, limit - now.now, &mut backend);
         self.seen = backend.first_observed().filter(|_| alike);
         let seconds = seconds.map_err(ends).ok()?;
         Some(seconds.map_or(f64::INFINITY, |seconds| now.now + seconds))

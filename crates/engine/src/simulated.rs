@@ -1,11 +1,11 @@
 //! The backend that only simulates: operations become activities of the fluid kernel.
 
 use crate::backend::{
-    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
-    Outlook, Reached, Report, Signal, What, Work,
+    Abilities, Accepted, Backend, BackendError, Computation, Liveness, Movement, OpError, OpId,
+    Open, Order, Reached, Report, Signal, SignalKind, Work,
 };
+use crate::central_storage::{Location, Reader, WRITES, Writes};
 use crate::execution::Settings;
-use crate::store::{Location, Reader, WRITES, Writes};
 use slackline_model::activity::{Activity, Exec, ParallelTask, StorageFlow, Transfer};
 use slackline_model::platform::{
     Charges, DiskSide, Network, PlanningNetwork, Platform, RouteCache, Way,
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Changes of levels with no end in between after which it is asked how many more there will be.
 const IDLE_CHANGES: u64 = 100_000;
 
-/// How long tasks really take and how much files really weigh.
+/// True run times and file sizes.
 pub trait Reality {
     /// Seconds a task takes on some processors at their peak.
     fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64;
@@ -59,7 +59,7 @@ struct Operation {
     store: Option<Box<Traffic>>,
     /// It is a task that runs out of memory: how much it was granted, and after which part of its time.
     short: Option<Box<Short>>,
-    /// What it moves, where that is not what is stated.
+    /// Bytes moved, where they differ from the stated size.
     weighs: Option<Box<(FileId, f64)>>,
 }
 
@@ -70,11 +70,11 @@ struct Short {
     at: f64,
 }
 
-/// What a task moves from the store and to it.
+/// Files a task reads from the central storage and writes to it.
 struct Traffic {
     /// The task, while it still reads.
     reader: Option<Reader>,
-    /// What it writes in the end.
+    /// Files written at the end.
     writes: Vec<(FileId, f64)>,
 }
 
@@ -110,7 +110,7 @@ pub struct Simulated<'p, 't> {
     ordered: BTreeMap<HostId, f64>,
     /// Told at the next call, before time goes on.
     pending: Vec<Signal>,
-    /// What the last call told, and how many there were.
+    /// Signals of the last call, and their number.
     told: Vec<Signal>,
     answers: u64,
     /// Instants at which only levels changed, since something last ended, and when that was.
@@ -126,7 +126,7 @@ pub struct Simulated<'p, 't> {
     /// Groups of hosts whose connections change together.
     network: Arc<PlanningNetwork>,
     charges: Charges,
-    /// Where files live, if not on the hosts.
+    /// Place of files, if not the hosts.
     store: Location,
     /// Durations of storages that are drawn.
     delays: DrawnDelays,
@@ -206,7 +206,7 @@ impl<'p, 't> Simulated<'p, 't> {
         self
     }
 
-    /// What the network was like when it was first looked at, where it was.
+    /// Network at the first observation, where there was one.
     pub(crate) fn first_observed(&self) -> Option<Arc<Observed>> {
         self.first_observed.clone()
     }
@@ -232,7 +232,7 @@ impl<'p, 't> Simulated<'p, 't> {
         for host in self.simulation.platform().host_ids() {
             if !self.simulation.host_is_on(host) {
                 let keeps_data = self.keeps_data(host);
-                self.tell(What::HostLost { host, keeps_data });
+                self.tell(SignalKind::HostLost { host, keeps_data });
             }
         }
         self
@@ -244,7 +244,7 @@ impl<'p, 't> Simulated<'p, 't> {
         dates.is_some_and(|dates| dates.iter().any(|&date| approx::eq(date, now)))
     }
 
-    fn tell(&mut self, what: What) {
+    fn tell(&mut self, what: SignalKind) {
         self.pending.push(Signal { at: self.simulation.clock(), what });
     }
 
@@ -281,7 +281,7 @@ impl<'p, 't> Simulated<'p, 't> {
                 let op = OpId(tag);
                 if let Some(rented) = self.rented.get_mut(&op) {
                     rented.setting_up = None;
-                    self.tell(What::LeaseReady(op));
+                    self.tell(SignalKind::LeaseReady(op));
                     return Ok(());
                 }
                 let Some(operation) = self.operations.get_mut(&op) else { return Ok(()) };
@@ -295,12 +295,12 @@ impl<'p, 't> Simulated<'p, 't> {
                 if let Some(mut done) = self.operations.remove(&op) {
                     if let Some(short) = done.short {
                         let error = OpError::Memory { grant: short.grant, peak: None };
-                        self.tell(What::Failed(op, error));
+                        self.tell(SignalKind::Failed(op, error));
                         return Ok(());
                     }
                     let seconds = Some(self.simulation.clock() - done.since);
                     let sizes = done.weighs.take().map(|weighs| *weighs).into_iter().collect();
-                    self.tell(What::Done(op, Report { seconds, sizes, ..Report::default() }));
+                    self.tell(SignalKind::Done(op, Report { seconds, sizes, ..Report::default() }));
                     self.write_results(&done);
                 }
             }
@@ -311,32 +311,32 @@ impl<'p, 't> Simulated<'p, 't> {
                 let op = OpId(tag);
                 if self.forget(op)? {
                     let error = self.lost(cause);
-                    self.tell(What::Failed(op, error));
+                    self.tell(SignalKind::Failed(op, error));
                 }
             }
             Event::HostSpeed { host, speed } => {
                 let availability = speed / self.simulation.platform().host(host).speed;
-                self.tell(What::HostChanged { host, availability });
+                self.tell(SignalKind::HostChanged { host, availability });
             }
             Event::HostState { host, on: false } => {
                 let of_host = self.operations.iter().filter(|(_, o)| o.hosts.contains(&host));
                 let gone: Vec<OpId> = of_host.map(|(&op, _)| op).collect();
                 let keeps_data = self.keeps_data(host);
-                self.tell(What::HostLost { host, keeps_data });
+                self.tell(SignalKind::HostLost { host, keeps_data });
                 for op in gone {
                     self.forget(op)?;
                     let error = self.lost(Cause::HostOff(host));
-                    self.tell(What::Failed(op, error));
+                    self.tell(SignalKind::Failed(op, error));
                 }
             }
-            Event::HostState { host, on: true } => self.tell(What::HostBack(host)),
+            Event::HostState { host, on: true } => self.tell(SignalKind::HostBack(host)),
             Event::LinkBandwidth { link, .. } | Event::LinkState { link, .. } => {
                 let on = self.simulation.link_is_on(link);
                 let bandwidth = if on { self.simulation.link_bandwidth(link) } else { 0.0 };
-                self.tell(What::NetworkChanged { link: Some((link, bandwidth)) });
+                self.tell(SignalKind::NetworkChanged { link: Some((link, bandwidth)) });
             }
             Event::LinkLatency { .. } => {
-                self.tell(What::NetworkChanged { link: None });
+                self.tell(SignalKind::NetworkChanged { link: None });
             }
         }
         Ok(())
@@ -374,7 +374,7 @@ impl<'p, 't> Simulated<'p, 't> {
         }
     }
 
-    /// What has come of an operation that is asked for again.
+    /// Result of an operation that is requested again.
     fn known(&mut self, op: OpId) -> Option<Result<Accepted, OpError>> {
         let ends = |s: &Signal| s.what.ends() == Some(op);
         if self.operations.contains_key(&op) || self.unheard.iter().any(ends) {
@@ -382,7 +382,7 @@ impl<'p, 't> Simulated<'p, 't> {
         }
         let at = self.pending.iter().position(|s| s.what.ends() == Some(op))?;
         match &self.pending[at].what {
-            What::Failed(_, error) => {
+            SignalKind::Failed(_, error) => {
                 let error = error.clone();
                 self.pending.remove(at);
                 Some(Err(error))
@@ -402,7 +402,7 @@ impl<'p, 't> Simulated<'p, 't> {
 
     fn begin(&mut self, op: OpId, operation: Operation) {
         if operation.left == 0 && operation.short.is_none() {
-            self.tell(What::Done(op, Report::default()));
+            self.tell(SignalKind::Done(op, Report::default()));
         } else {
             self.operations.insert(op, operation);
         }
@@ -460,7 +460,7 @@ impl<'p, 't> Simulated<'p, 't> {
     fn read_on(&mut self, op: OpId) -> Result<(), BackendError> {
         if let Err(error) = self.try_read_on(op) {
             self.operations.remove(&op);
-            self.tell(What::Failed(op, refused(error)));
+            self.tell(SignalKind::Failed(op, refused(error)));
         }
         Ok(())
     }
@@ -669,7 +669,7 @@ fn failed(error: impl std::fmt::Display) -> BackendError {
     BackendError::Simulation(error.to_string())
 }
 
-/// What cannot be simulated is refused: it would not become possible by trying again.
+/// Turns an error of the simulation into a refusal: a retry would not help.
 fn refused(error: SimulationError) -> OpError {
     OpError::Refused(error.to_string())
 }
@@ -755,7 +755,7 @@ impl Backend for Simulated<'_, '_> {
 
     fn cancel(&mut self, op: OpId) -> Result<(), BackendError> {
         if self.forget(op)? {
-            self.tell(What::Cancelled(op));
+            self.tell(SignalKind::Cancelled(op));
         }
         Ok(())
     }
@@ -767,7 +767,7 @@ impl Backend for Simulated<'_, '_> {
     fn lease(&mut self, op: OpId, order: Order) -> Result<Accepted, OpError> {
         let answer = |ready: bool| if ready { Accepted::Running } else { Accepted::Waiting };
         if let Some(rented) = self.rented.get(&op) {
-            let told = |s: &Signal| s.what == What::LeaseReady(op);
+            let told = |s: &Signal| s.what == SignalKind::LeaseReady(op);
             return Ok(answer(rented.setting_up.is_none() && !self.pending.iter().any(told)));
         }
         let platform = self.simulation.platform();
@@ -790,7 +790,7 @@ impl Backend for Simulated<'_, '_> {
         if let Some(activity) = rented.setting_up {
             self.simulation.cancel(activity).map_err(failed)?;
         }
-        self.tell(What::LeaseEnded(lease, None));
+        self.tell(SignalKind::LeaseEnded(lease, None));
         Ok(())
     }
 
@@ -816,13 +816,13 @@ impl Backend for Simulated<'_, '_> {
                 (true, true) => self.cancel(*op)?,
                 (true, false) => {}
                 (false, _) if self.unheard.iter().chain(&self.pending).any(told) => {}
-                (false, true) if lease => self.tell(What::LeaseEnded(*op, None)),
-                (false, true) => self.tell(What::Cancelled(*op)),
+                (false, true) if lease => self.tell(SignalKind::LeaseEnded(*op, None)),
+                (false, true) => self.tell(SignalKind::Cancelled(*op)),
                 (false, false) => {
                     let begun = work.begin(*op, self);
                     match begun {
-                        Err(error) if lease => self.tell(What::LeaseEnded(*op, Some(error))),
-                        Err(error) => self.tell(What::Failed(*op, error)),
+                        Err(error) if lease => self.tell(SignalKind::LeaseEnded(*op, Some(error))),
+                        Err(error) => self.tell(SignalKind::Failed(*op, error)),
                         Ok(_) => {}
                     }
                 }
@@ -900,15 +900,15 @@ impl Backend for Simulated<'_, '_> {
         Ok(reached)
     }
 
-    fn outlook(&mut self, quiet_since: f64) -> Outlook {
+    fn outlook(&mut self, quiet_since: f64) -> Liveness {
         if !(self.unheard.is_empty() && self.pending.is_empty())
             || self.simulation.next_end() < f64::INFINITY
         {
-            Outlook::Busy
+            Liveness::Busy
         } else if self.simulation.revives(quiet_since) {
-            Outlook::Revives
+            Liveness::Revives
         } else {
-            Outlook::Hopeless
+            Liveness::Hopeless
         }
     }
 }

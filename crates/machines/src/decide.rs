@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Most bytes of an output in which a value is looked for.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Where decisions that are not in the log are read and kept.
+/// Source of decisions that are not in the log yet; keeps those it makes.
 pub struct DecisionSource {
     /// The log, which has a decision before anything follows from it.
     pub log: Arc<RunLog>,
@@ -44,7 +44,7 @@ impl Asked {
         Asked { recorded, source, warnings: Rc::default(), open: Rc::default() }
     }
 
-    /// What users should look at; filled as the run goes on.
+    /// Warnings for the user; filled while the run goes on.
     pub fn warnings(&self) -> Rc<RefCell<Vec<String>>> {
         Rc::clone(&self.warnings)
     }
@@ -92,7 +92,7 @@ impl Oracle for Asked {
 }
 
 impl DecisionSource {
-    /// What a decision comes to, by what its task said.
+    /// Result of a decision, from the output of its task.
     fn ask(&self, control: &Control, decision: &Decision, by: Option<&Ended>) -> Chose {
         let name = |outcome| Some(control.outcome_name(decision, outcome).to_string());
         let chose =
@@ -138,7 +138,7 @@ impl DecisionSource {
         }
     }
 
-    /// What is read, and where it stands.
+    /// Value of a decision, and where it was read.
     fn value(
         &self,
         control: &Control,
@@ -196,7 +196,7 @@ fn model_value(json: &Json) -> Option<Value> {
     }
 }
 
-/// What a value is that cannot decide.
+/// Description of a value that cannot decide.
 fn short(json: &Json) -> &'static str {
     match json {
         Json::Null => "null",

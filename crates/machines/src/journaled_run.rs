@@ -12,10 +12,10 @@ use slackline_react::Policy;
 use std::cell::Cell;
 use thiserror::Error;
 
-/// Why a run came to no outcome.
+/// Reason why a run has no outcome.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum SessionError {
-    /// What is done now is not what was done then.
+    /// The requests differ from those of the log.
     #[error("{0}")]
     Departed(String),
     /// The backend can no longer work.
@@ -64,12 +64,12 @@ pub fn drive(
     }
 }
 
-/// What the repetition of a run came to.
+/// Result of a repetition.
 #[derive(Debug)]
 pub struct Repeated {
     /// The run, where the log holds all of it.
     pub outcome: Option<Outcome>,
-    /// How much was compared.
+    /// Number of records compared.
     pub records: usize,
 }
 

@@ -1,5 +1,4 @@
-//! How busy this machine is, by what Linux says of it: with what waits for its cores, and with what a hypervisor gives
-//! to others.
+//! Load of this machine as Linux reports it: processes that wait for its cores, and time taken by a hypervisor.
 
 use slackline_engine::Load;
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +23,7 @@ struct Look {
 
 static LAST: Mutex<Option<Look>> = Mutex::new(None);
 
-/// How busy this machine is, as of a second ago at most; nothing where it does not say.
+/// Load of this machine, at most one second old; none where it is not reported.
 pub(crate) fn now() -> Option<Load> {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(look) = last.as_ref().filter(|look| look.at.elapsed() < LOOK) {
@@ -59,8 +58,8 @@ fn average(text: &str) -> Option<f64> {
     text.split_whitespace().next()?.parse().ok().filter(|load: &f64| load.is_finite())
 }
 
-/// What `/proc/stat` says of all cores together: user, nice, system, idle, iowait, irq, softirq, steal; what guests use
-/// is in the first two.
+/// Times of all cores together in `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; those of guests
+/// are included in the first two.
 fn ticks(text: &str) -> Option<Ticks> {
     let all = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let figures: Vec<u64> = all.split_whitespace().take(8).flat_map(str::parse).collect();

@@ -96,7 +96,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Entry> {
     (known.make.is_some() || here(name).is_some()).then_some(known.entry)
 }
 
-/// What makes the policy of an entry, where it was added.
+/// Constructor of an added policy's entry.
 pub(crate) fn maker(entry: &Entry) -> Option<Arc<Make>> {
     if entry.source != SOURCE {
         return None;

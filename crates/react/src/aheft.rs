@@ -17,7 +17,7 @@ pub struct Aheft {
     planner: Planner,
     transfers: Transfers,
     schedule: Schedule,
-    /// What a new plan has to gain, as a share of the remaining time.
+    /// Least gain of a new plan, as a share of the remaining time.
     gain: f64,
 }
 

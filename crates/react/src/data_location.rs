@@ -1,4 +1,4 @@
-//! Where data lies: at one place, or spread over the hosts of a parallel task.
+//! Location of data: one place, or spread over the hosts of a parallel task.
 
 use serde::{Deserialize, Serialize};
 use slackline_model::HostId;

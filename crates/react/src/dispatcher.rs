@@ -52,7 +52,7 @@ pub fn frees_or_readies(event: &Event) -> bool {
     ready_dispatch::worth_a_look(event)
 }
 
-/// What is idle after the decisions of one call.
+/// Idle processors after the decisions of one call.
 pub struct Dispatcher<'s> {
     now: &'s Situation,
     /// The same after tasks were rewound.

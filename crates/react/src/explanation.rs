@@ -1,25 +1,25 @@
-//! Why a policy decided as it did.
+//! Explanations of decisions.
 
 use crate::policy::Transfers;
 use serde::{Deserialize, Serialize};
 
-/// What was weighed at one call, and what came of it.
+/// Alternatives of one call, and the choice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// What called for it.
+    /// Cause of the evaluation.
     pub cause: String,
-    /// What could have been done; first what is under way, where something is.
+    /// Alternatives considered; the plan under way first, where there is one.
     pub alternatives: Vec<Alternative>,
-    /// Which of them is done.
+    /// Index of the alternative chosen.
     pub taken: usize,
-    /// Why that one.
+    /// Reason of the choice.
     pub why: String,
 }
 
 /// Something a policy could do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Alternative {
-    /// Where the plan comes from.
+    /// Origin of the plan.
     pub plan: String,
     /// When inputs would travel.
     pub transfers: Transfers,

@@ -26,7 +26,7 @@ impl<'a> FetchTimeCache<'a> {
         FetchTimeCache { now, places, seconds: vec![f64::NAN; now.view.network.groups] }
     }
 
-    /// What `seconds` gives for a host, asked only where another answer is possible.
+    /// Result of `seconds` for a host, called only where the answer may differ.
     pub(crate) fn seconds(&mut self, host: HostId, seconds: impl Fn(HostId) -> f64) -> f64 {
         if self.places.binary_search(&self.now.place_of(host)).is_ok() {
             return seconds(host);

@@ -1,5 +1,5 @@
-//! What a run has taught so far, and how sure that is. Estimates, levels and the network of the
-//! situation follow it once it is sure enough.
+//! Estimates learnt during a run, and their samples. Estimates, levels and the network of the situation follow once
+//! there are enough.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 pub struct Figure {
     /// The middle one.
     pub value: f64,
-    /// How often it was seen.
+    /// Number of samples.
     pub samples: usize,
     /// Its standard error, as a share of the value.
     pub error: f64,
 }
 
 impl Figure {
-    /// How often something has to be seen before anybody believes it.
+    /// Least number of samples before an estimate is used.
     pub const SURE: usize = 3;
 
     /// The median of some values; nothing of none.

@@ -1,5 +1,4 @@
-//! What follows a plan into the future. A policy knows no simulator: whoever runs it may hand it
-//! something that does.
+//! Simulation of plans, offered to policies by whoever runs them; a policy knows no simulator itself.
 
 use crate::policy::{Plan, Policy};
 use crate::situation::Situation;
@@ -27,7 +26,7 @@ impl LevelForecast {
         }
     }
 
-    /// How many changes it has on some hosts and in the network.
+    /// Number of changes on some hosts and in the network.
     pub fn changes_on(&self, hosts: &[bool]) -> usize {
         let later = |dates: usize| dates.saturating_sub(1);
         let on = self.hosts.iter().zip(hosts).filter(|(_, used)| **used);

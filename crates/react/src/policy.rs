@@ -42,23 +42,23 @@ pub enum Event {
     RetryDue(TaskId),
     /// A file is complete at its holders.
     TransferFinished {
-        /// Which.
+        /// File that was transferred.
         file: FileId,
-        /// Where.
+        /// Destination.
         to: Holders,
     },
     /// A transfer broke off.
     TransferFailed {
-        /// Which file.
+        /// File of the failed transfer.
         file: FileId,
-        /// Where it should have gone.
+        /// Destination of the failed transfer.
         to: Holders,
     },
     /// A complete copy is gone.
     CopyLost {
-        /// Which file.
+        /// Lost file.
         file: FileId,
-        /// Where it lay.
+        /// Former location.
         holders: Holders,
     },
     /// The monitored speed of a host changed.
@@ -77,7 +77,7 @@ pub enum Event {
     WakeUp,
     /// A decision could not be carried out.
     Rejected {
-        /// Which.
+        /// Refused decision.
         decision: Box<Decision>,
         /// The rule it broke.
         why: String,
@@ -99,9 +99,9 @@ pub enum Decision {
     Adopt(Plan),
     /// Start a task on these processors as soon as its data is there, before anything queued.
     Start {
-        /// Which.
+        /// Task to assign.
         task: TaskId,
-        /// Where.
+        /// Its processors.
         procs: Procs,
     },
     /// Stop a placed or running task; it waits again.
@@ -113,7 +113,7 @@ pub enum Decision {
     Restore(Vec<TaskId>),
     /// Bring a file to a host.
     Copy {
-        /// Which.
+        /// File to transfer.
         file: FileId,
         /// From where; the engine chooses when not given.
         from: Option<HostId>,
@@ -122,9 +122,9 @@ pub enum Decision {
     },
     /// Delete a copy.
     Drop {
-        /// Which file.
+        /// File to drop.
         file: FileId,
-        /// Where.
+        /// Host of the copy.
         host: HostId,
     },
     /// Call again at this date.
@@ -136,9 +136,9 @@ pub enum Decision {
     Release(HostId),
     /// Give a workflow up: its tasks that have not begun are never started.
     Abandon {
-        /// Which, an index of [`Situation::arrived`].
+        /// Index of the workflow in [`Situation::arrived`].
         workflow: u32,
-        /// Why.
+        /// Reason of the refusal.
         why: String,
     },
     /// There is no way to finish.
@@ -153,7 +153,7 @@ pub enum Transfers {
     Push,
     /// The first `window` tasks not yet started of each processor ask for their inputs.
     Pull {
-        /// How many.
+        /// Number of tasks ahead.
         window: u32,
     },
 }
@@ -167,20 +167,20 @@ impl Default for Transfers {
 /// A task and its processors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// Where: one processor, or several for a wide task, in ascending order.
+    /// Its processor, or several for a wide task, in ascending order.
     pub procs: Procs,
 }
 
 /// From where a host should fetch a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Source {
-    /// Which file.
+    /// The file.
     pub file: FileId,
-    /// Who needs it.
+    /// Destination host.
     pub to: HostId,
-    /// Who has it.
+    /// Source host.
     pub from: HostId,
 }
 
@@ -292,7 +292,7 @@ pub enum Monitoring {
 
 /// A method that steers an execution.
 pub trait Policy {
-    /// What it wants to be told of the platform, the same throughout a run.
+    /// Observations of the platform it asks for, the same throughout a run.
     fn monitoring(&self) -> Monitoring {
         Monitoring::Continuous
     }
@@ -327,7 +327,7 @@ pub trait Policy {
         false
     }
 
-    /// What it tells of the run besides, when that is over.
+    /// Further results of the run, once it is over.
     fn report(&self) -> Vec<(&'static str, Detail)> {
         Vec::new()
     }
@@ -338,7 +338,7 @@ pub trait Policy {
         drop(simulator);
     }
 
-    /// What it weighed at the last call, where it tells that; asked once after each.
+    /// Explanation of the last call, where it gives one; asked once after each.
     fn reasons(&mut self) -> Option<Explanation> {
         None
     }
@@ -355,7 +355,7 @@ pub trait Around {
     /// The same, to be told something.
     fn inner_mut(&mut self) -> &mut dyn Policy;
 
-    /// What [`Policy::react`] does.
+    /// Same contract as [`Policy::react`].
     fn call(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>);
 }
 

@@ -140,7 +140,7 @@ fn left(problem: &Problem<'_>, now: &Situation, paid: f64) -> Limits {
     Limits { budget: limits.budget.map(|budget| budget - (paid - kept).max(0.0)), ..limits }
 }
 
-/// What a plan is expected to take.
+/// Expected time and cost of a plan.
 fn point(problem: &Problem<'_>, plan: &Schedule) -> Point {
     Point { makespan: plan.makespan(), cost: cost(problem, plan) }
 }

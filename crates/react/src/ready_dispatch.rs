@@ -1,5 +1,4 @@
-//! What policies without a plan share: they wait until processors are idle and then choose which
-//! ready task starts where.
+//! Common part of policies without a plan: they wait until processors are idle and then choose a ready task for each.
 
 use crate::fetch_time_cache::FetchTimeCache;
 use crate::gtp::rewound_tasks;
@@ -76,7 +75,7 @@ pub(crate) struct Ready {
     passed: Option<(TaskId, u32)>,
 }
 
-/// How often others may begin before a task that finds no room in pools; then a host is kept for it.
+/// Number of times others may overtake a task that finds no room in pools; then a host is kept for it.
 const PATIENCE: u32 = 2;
 
 impl Ready {

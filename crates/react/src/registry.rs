@@ -15,7 +15,7 @@ use slackline_model::units::parse_duration;
 use slackline_schedule::sweep as heuristics;
 use slackline_schedule::{Need, Planner};
 
-/// What a policy may be told.
+/// Options of a policy.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The static planner it plans with, and what that is told.
@@ -38,9 +38,9 @@ impl Options {
     }
 }
 
-/// What the maker of a policy works with.
+/// Arguments of a policy's constructor.
 pub struct PolicyArguments<'o> {
-    /// What the policy is told; transfers and period as they are to be.
+    /// Options of the policy, with transfers and period resolved.
     pub options: &'o Options,
     /// The values of its parameters.
     pub values: Values,
@@ -56,13 +56,13 @@ pub struct Entry {
     pub name: &'static str,
     /// One line on what it does.
     pub about: &'static str,
-    /// Where it was published.
+    /// Publication.
     pub source: &'static str,
     /// It can go on after a host is lost.
     pub survives: bool,
-    /// What may be set.
+    /// Parameters that may be set.
     pub parameters: &'static [Parameter],
-    /// What it cannot do without.
+    /// Inputs without which it cannot work.
     pub needs: &'static [Need],
     /// Makes one; [`Entry::policy`] reads the parameters first.
     pub make: fn(&PolicyArguments<'_>) -> Making,

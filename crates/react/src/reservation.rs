@@ -1,4 +1,4 @@
-//! Who waits for whom where tasks share more than processors and no plan says it.
+//! Reservations for tasks that share more than processors, where no plan orders them.
 //!
 //! Ready tasks in the policy's order begin where they are expected to end first among the hosts with
 //! enough idle cores, room in every pool and a window that holds them. The first that cannot begin
@@ -15,15 +15,15 @@ use slackline_model::problem::PoolId;
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
 use std::collections::BTreeMap;
 
-/// How often a reservation may be put off before nobody passes it.
+/// Number of times a reservation may be postponed before nothing overtakes it.
 const PATIENCE: u32 = 2;
 
-/// What the policy remembers between calls.
+/// Reservations kept between calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reservations {
     /// When tasks that have begun are expected to end.
     ends: BTreeMap<TaskId, f64>,
-    /// Who reserved last, for which date, and how often that was put off.
+    /// Last reserving task, its date, and the number of postponements.
     last: Option<(TaskId, f64, u32)>,
 }
 
@@ -42,7 +42,7 @@ struct Reserved {
     strict: bool,
 }
 
-/// What is idle, held and running now.
+/// Processors and pools that are idle or held now.
 struct Present<'a, 'p> {
     problem: &'a Problem<'p>,
     now: &'a Situation,
@@ -69,7 +69,7 @@ impl Present<'_, '_> {
         self.problem.procs_of(host).map(ProcId).filter(|p| usable && !busy(p)).count()
     }
 
-    /// What is held of a pool at a date if nothing else begins.
+    /// Amount of a pool held at a date if nothing else begins.
     fn held_at(&self, pool: PoolId, date: f64) -> u64 {
         let over = self.running.iter().filter(|r| !approx::gt(r.end, date));
         let given_back: u64 = over

@@ -5,7 +5,7 @@ use crate::situation::Situation;
 use slackline_model::problem::PoolId;
 use slackline_model::{ProcId, TaskId};
 
-/// What is held of every pool, starts that are being decided included.
+/// Amounts held of every pool, including starts that are being decided.
 #[derive(Clone, Debug)]
 pub(crate) struct Room {
     held: Vec<u64>,
@@ -47,7 +47,7 @@ impl Room {
         }
     }
 
-    /// What is held of a pool.
+    /// Amount held of a pool.
     pub(crate) fn held(&self, pool: PoolId) -> u64 {
         self.held[pool as usize]
     }

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// How far a task is.
+/// State of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum TaskState {
     /// Nothing of it has begun.
@@ -23,12 +23,12 @@ pub enum TaskState {
     Waiting,
     /// Its inputs are being gathered at these processors.
     Placed {
-        /// Where.
+        /// Its processors.
         procs: Procs,
     },
     /// It computes.
     Running {
-        /// Where.
+        /// Its processors.
         procs: Procs,
         /// Since when.
         since: f64,
@@ -38,7 +38,7 @@ pub enum TaskState {
 }
 
 impl TaskState {
-    /// Where a task is placed, runs or ran (the papers' Π).
+    /// Processors where a task is placed, runs or ran (the papers' Π).
     pub fn procs(&self) -> Option<&[ProcId]> {
         match self {
             TaskState::Waiting => None,
@@ -56,9 +56,9 @@ impl TaskState {
 /// A file, or the part of it that has arrived, at its holders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileCopy {
-    /// Where.
+    /// Location of the copy.
     pub holders: Holders,
-    /// Where it comes from; none where it was made or lay from the start.
+    /// Source of the copy; none where it was made or lay from the start.
     pub from: Option<Holders>,
     /// Received share; 1 when complete (the papers' κd).
     pub fraction: f64,
@@ -73,9 +73,9 @@ pub struct Arrived {
     pub name: String,
     /// When.
     pub at: f64,
-    /// Whose it is, and what it may cost and take.
+    /// Owner and limits.
     pub terms: Terms,
-    /// Why nothing more of it will start, where it was given up.
+    /// Reason why nothing more of it will start, where it was given up.
     pub abandoned: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl FileCopy {
     }
 }
 
-/// Who is where, what is copied where, what was last seen of the platform.
+/// State of a run as a policy sees it: task states, copies of files, the platform as last observed.
 #[derive(Clone, Debug)]
 pub struct Situation {
     /// The present date.
@@ -119,12 +119,11 @@ pub struct Situation {
     pub progress: Vec<f64>,
     /// Per file.
     pub copies: Vec<Vec<FileCopy>>,
-    /// Where the inputs of workflows lay at the start; if not everywhere, they lie where `copies`
-    /// says.
+    /// Locations of the workflows' inputs at the start; given by `copies` where not everywhere.
     pub inputs: Inputs,
     /// The network at its peak, as it is charged for.
     pub peak_network: Arc<PlanningNetwork>,
-    /// What becomes of transfers that meet.
+    /// Sharing of links among concurrent transfers.
     pub contention: Contention,
     /// The links on which inputs queue when they leave the origin.
     pub lanes: Option<Arc<Lanes>>,
@@ -144,9 +143,9 @@ pub struct Situation {
     pub leases: Vec<Lease>,
     /// Tasks that failed of themselves, and where: they are to be tried elsewhere first.
     pub avoid: BTreeMap<TaskId, Vec<HostId>>,
-    /// What the run has taught so far.
+    /// Estimates learnt so far.
     pub taught: LearnedFigures,
-    /// What concurrent tasks share besides cores.
+    /// Pools that concurrent tasks share besides cores.
     pub pools: Arc<Pools>,
     /// Per pool: what is held of it now, by tasks that were told to begin, run, or are being stopped.
     pub held: Vec<u64>,
@@ -296,7 +295,7 @@ impl Situation {
         self.pools.in_window(host, self.now, 0.0) <= self.now
     }
 
-    /// What a task on some processors holds: pools and amounts.
+    /// Pools and amounts a task holds on some processors.
     pub fn uses(&self, task: TaskId, procs: &[ProcId]) -> Vec<(PoolId, u64)> {
         self.pools.uses(&self.workflow, task, procs, |proc| self.host_of[proc.index()])
     }
@@ -310,7 +309,7 @@ impl Situation {
         })
     }
 
-    /// Where a rewound task was done before, if all it wrote for others is there again.
+    /// Former processors of a rewound task, if all it wrote for others is there again.
     pub fn restorable(&self, task: TaskId) -> Option<&Placement> {
         let earlier = self.earlier.get(&task)?;
         let there = |f: FileId| self.sources(f).next().is_some();
@@ -377,8 +376,8 @@ impl Situation {
                 .any(|c| c.holders == *holders && c.is_complete() && self.was_received(file, c))
     }
 
-    /// Where data that stay on their hosts are charged for, what a task made has to come to its
-    /// readers there as well.
+    /// Whether a copy has arrived where its readers need it; where data that stay on their hosts are charged for, a
+    /// task's own outputs have to come to its readers there as well.
     fn was_received(&self, file: FileId, copy: &FileCopy) -> bool {
         let made = copy.from.is_none() && self.workflow.producer(file).is_some();
         !(made && self.charges_local())
@@ -506,8 +505,8 @@ impl Situation {
         }
     }
 
-    /// Where files lie that unfinished tasks will read, or are on their way to: inputs of the
-    /// workflow, and results besides where their producers ran.
+    /// Locations, present and future, of files that unfinished tasks will read: inputs of the workflow, and results
+    /// away from the hosts of their producers.
     fn data_copies(&self, again: &BTreeSet<TaskId>) -> Vec<DataCopy> {
         let mut found = Vec::new();
         for file in self.workflow.files() {
@@ -593,7 +592,7 @@ pub struct Fetch<'a> {
     pub startup: f64,
     /// Any complete copy may serve, not only the producer's.
     pub reuse: bool,
-    /// Where the producer ran.
+    /// Hosts of the producer.
     pub producer_hosts: &'a [HostId],
 }
 

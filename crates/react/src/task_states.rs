@@ -1,4 +1,4 @@
-//! How far every task is, and what follows from it, kept up to date instead of looked for.
+//! States of all tasks and figures that follow from them, updated instead of recomputed.
 
 use crate::situation::TaskState;
 use slackline_model::{FileId, TaskId, Workflow};
@@ -109,12 +109,12 @@ impl TaskStates {
         self.begun.iter().copied()
     }
 
-    /// How many are done.
+    /// Number of finished tasks.
     pub fn done(&self) -> usize {
         self.done
     }
 
-    /// How many are not.
+    /// Number of unfinished tasks.
     pub fn open(&self) -> usize {
         self.states.len() - self.done
     }

@@ -19,7 +19,7 @@ use slackline_schedule::list::ranks;
 use slackline_schedule::{PlanError, Planner};
 use std::cell::Cell;
 
-/// What a task that has run for longer than it should is expected to need yet, of what it has had.
+/// Expected remaining time of an overdue task, as a share of the time it has had.
 const OVERDUE: f64 = 0.5;
 
 /// Least seconds until tasks that were left where they are are looked at again.
@@ -33,7 +33,7 @@ const DEPTH: usize = 64;
 
 /// See the module's head.
 pub struct WorkStealing {
-    /// Who plans.
+    /// Policy that makes the plan.
     inner: Box<dyn Policy>,
     /// Whether that wants to see the events that come next.
     wanted: Option<bool>,

@@ -2,7 +2,7 @@
 
 use super::Spread;
 use serde::Serialize;
-use slackline_engine::rates::{Pair, Passage, Rate};
+use slackline_engine::bandwidth_estimation::{Pair, Passage, Rate};
 use slackline_model::platform::{
     Charges, Duplex, Figures, Link, Matrix, Network, PlanningNetwork, PlatformError, RouteCache,
     Sharing,

@@ -85,9 +85,9 @@ struct AlgorithmEntry {
     parameters: Vec<Described>,
     /// Names of it with some parameters set.
     aliases: Vec<AliasEntry>,
-    /// What it cannot do without: limits, prices, moldable tasks, several workflows.
+    /// Inputs it requires: limits, prices, moldable tasks, several workflows.
     needs: Vec<&'static str>,
-    /// What of seed, limits of a search and threads it heeds.
+    /// Which of seed, limits of a search and threads have an effect.
     heeds: Vec<&'static str>,
 }
 
@@ -142,7 +142,7 @@ fn tell(text: &mut String, parameters: &[Parameter], needs: &[Need], width: usiz
 }
 
 impl Algorithms {
-    /// What was asked for by name, in the order of the registries; all if nothing was.
+    /// Entries asked for by name, in the order of the registries; all if none was.
     fn asked(
         &self,
     ) -> Result<(Vec<&'static registry::Algorithm>, Vec<&'static policies::Entry>), Failure> {

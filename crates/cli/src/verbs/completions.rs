@@ -70,7 +70,7 @@ fn with_names() -> Command {
     command
 }
 
-/// Where bundled names stand, files may stand too.
+/// Adds files to the completions of bundled names.
 fn also_files(script: &str, shell: Shell) -> String {
     let line = |line: &str| {
         let bundled = ["platforms", "scenarios", "workflows"].iter().any(|folder| {

@@ -62,7 +62,7 @@ pub(crate) struct Convert {
     instance: Option<PathBuf>,
 }
 
-/// What is written.
+/// Output formats.
 #[derive(Clone, Copy, Debug)]
 enum To {
     Format(Format),

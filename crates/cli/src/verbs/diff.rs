@@ -48,7 +48,7 @@ struct Side {
     trace: Option<Trace>,
 }
 
-/// How a group of tasks differs.
+/// Difference of a group of tasks.
 #[derive(Clone, Debug, Serialize)]
 struct Row {
     name: String,
@@ -72,7 +72,7 @@ struct DifferenceDocument<'a> {
     moved: usize,
     kinds: &'a [Row],
     hosts: &'a [Row],
-    /// What explains most of the difference, the most first.
+    /// Causes that explain most of the difference, largest first.
     explained: &'a [Cause],
 }
 
@@ -251,7 +251,7 @@ fn rows(pairs: &[Pair], name: impl Fn(&Pair) -> String) -> Vec<Row> {
     rows
 }
 
-/// What single constants would explain: the factor of a kind, the level of a host.
+/// Differences that single constants would explain: the factor of a kind, the level of a host.
 fn causes(problem: &Problem<'_>, pairs: &[Pair], kinds: &[Row], hosts: &[Row]) -> Vec<Cause> {
     let workflow = problem.workflow();
     let apart =

@@ -44,7 +44,9 @@ fn ended(
     patience: Duration,
     is_enough: impl Fn(&Path) -> bool,
 ) -> (Option<i32>, Vec<String>) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_slackline"))
+    // Whoever started the tests may ignore signals (`nohup`), which children inherit.
+    let mut child = Command::new("env")
+        .args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_slackline")])
         .args(line)
         .current_dir(folder)
         .stdout(Stdio::null())

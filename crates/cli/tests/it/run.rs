@@ -396,13 +396,13 @@ fn signals_end_a_run_in_order() {
         let wait = format!("{trap}until test -e {}; do sleep 0.05; done", go.display());
         place.write("w.toml", format!("[task.t]\ncommand = \"{wait}\"\ntime = \"1s\"\n"));
         let slackline = env!("CARGO_BIN_EXE_slackline");
-        let mut command = match word {
-            "nohup" => Command::new("nohup"),
-            _ => Command::new(slackline),
-        };
+        // Whoever started the tests may ignore signals (`nohup`), which children inherit.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP,INT,TERM");
         if word == "nohup" {
-            command.arg(slackline);
+            command.arg("nohup");
         }
+        command.arg(slackline);
         let line = format!("run w.toml {SITES} --folder r --trace t.jsonl");
         command.args(line.split_whitespace()).current_dir(place.path());
         let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

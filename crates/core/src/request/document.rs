@@ -43,7 +43,7 @@ impl Answer {
     }
 }
 
-/// Why a text is no request.
+/// Reason why a text is no request.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RequestError {
     /// It is not JSON, or a member is unknown or of the wrong type.

@@ -99,7 +99,7 @@ pub struct FailedAttempt {
     pub host: String,
     /// The exit code of its process, where there is one.
     pub exit: Option<i32>,
-    /// Why it failed.
+    /// Reason of the failure.
     pub reason: String,
     /// Last lines that it wrote.
     pub last_lines: Vec<String>,

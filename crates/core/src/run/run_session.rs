@@ -16,8 +16,8 @@ use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
 use slackline_analysis::plan_check::{Ground, lower_bound};
 use slackline_engine::{
-    Backend, BackendError, DecidedCourse, Ending, Execution, Glance, Inputs, Oracle, Outcome,
-    Record, RecordError, Settings as Rules, Stage, Undecided,
+    Backend, BackendError, DecidedCourse, Ending, Execution, Inputs, Oracle, Outcome, Record,
+    RecordError, RunSnapshot, Settings as Rules, Stage, Undecided,
 };
 use slackline_formats::Format;
 use slackline_machines::attempt::{
@@ -478,7 +478,7 @@ impl RunSession {
         }
         let mut view: Option<Box<dyn RunView + '_>> =
             context.observer.view(problem, &planned, backend.failures());
-        let mut see = |glance: &Glance<'_>| {
+        let mut see = |glance: &RunSnapshot<'_>| {
             if let Some(view) = &mut view {
                 view.see(glance);
             }

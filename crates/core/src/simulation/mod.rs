@@ -171,7 +171,7 @@ impl Ran {
         self.planned = Arc::new(delayed(Schedule::clone(&self.planned), wait));
     }
 
-    /// Why it did not finish.
+    /// Reason why it did not finish.
     pub fn unfinished(&self) -> Option<&str> {
         match &self.outcome.ending {
             Ending::Finished => None,

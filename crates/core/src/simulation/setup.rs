@@ -13,7 +13,7 @@ use slackline_analysis::metrics::{Metrics, Moves};
 use slackline_analysis::plan_check::{self, Check, Ground};
 use slackline_analysis::workflow_metrics::served;
 use slackline_engine::{
-    Arrivals, Coming, DecisionLog, Glance, Inputs, Logged, Outcome, Recording, Settings,
+    Arrivals, Coming, DecisionLog, Inputs, Logged, Outcome, Recording, RunSnapshot, Settings,
     Stage as ReadyStage, StageError, Undecided,
 };
 use slackline_formats::trace::{TraceFormat, TraceWriter};
@@ -435,7 +435,7 @@ impl<'a> Stage<'a> {
             settings: self.settings,
         };
         let mut watcher = Watcher::new(what, context.observer);
-        let mut see = |glance: &Glance<'_>| watcher.see(glance.situation);
+        let mut see = |glance: &RunSnapshot<'_>| watcher.see(glance.situation);
         let outcome = ready.run_as(policy, recording, Some(&mut see)).map_err(|e| match e {
             StageError::Scenario(error) => self.bad_scenario(error),
             other => other.into(),

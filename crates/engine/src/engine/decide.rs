@@ -45,8 +45,7 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// What is left of a decision that was made some time ago: what others have done meanwhile
-    /// needs no deciding.
+    /// Remainder of a decision made some time ago; parts that others have carried out meanwhile are dropped.
     pub(super) fn what_still_makes_sense(&mut self, decision: Decision) -> Option<Decision> {
         match decision {
             Decision::Adopt(mut plan) => {
@@ -92,7 +91,7 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// Which rule an assignment breaks.
+    /// Reports the rule that an assignment breaks.
     fn check_place(&self, task: TaskId, procs: &[ProcId]) -> Verdict {
         let workflow = &self.situation.workflow;
         if task.index() >= workflow.len() {

@@ -158,7 +158,7 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// What a task reads from the store and writes to it, where there is one.
+    /// Files a task reads from the central storage and writes to it, where there is one.
     fn traffic_with_store(&self, task: TaskId) -> (Vec<SizedFile>, Vec<SizedFile>) {
         if !self.situation.central {
             return (Vec::new(), Vec::new());

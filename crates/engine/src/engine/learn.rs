@@ -1,12 +1,12 @@
-//! What a run teaches while it goes on. A task that took longer than expected says something about its
-//! kind, and about its host where others of the kind took less; a transfer something of the way between
-//! two places. ([`Levels`] has the reasoning.) Once that is sure enough the estimates of the kind, the level of the host and
-//! the network change in the situation, for whoever plans next.
+//! Estimates learnt during a run. A task that took longer than expected is a sample of its kind, and of its host where
+//! others of the kind took less; a transfer is a sample of the connection between two places. ([`Levels`] has the
+//! reasoning.) Once the samples suffice, the estimates of the kind, the level of the host and the network change in the
+//! situation, for later planning.
 
 use super::Engine;
 use super::levels::{Levels, Sample};
 use crate::backend::Report;
-use crate::rates::{Departure, Pair, Passage, Rate, Traffic};
+use crate::bandwidth_estimation::{Departure, Pair, Passage, Rate, Traffic};
 use slackline_model::median::upper_median;
 use slackline_model::problem::Block;
 use slackline_model::workflow::Workflow;
@@ -53,11 +53,11 @@ impl<T> Recent<T> {
     }
 }
 
-/// What was learnt so far.
+/// Samples and estimates so far.
 pub(super) struct Learning {
     /// The workflow as it was estimated at first.
     estimated: Arc<Workflow>,
-    /// What run times say.
+    /// Levels fitted to run times.
     levels: Levels,
     /// Per kind: the factor in the situation.
     factor: Vec<f64>,
@@ -111,8 +111,8 @@ fn running(now: &Situation, estimated: &Workflow) -> Vec<(HostId, Sample)> {
     now.tasks.begun().filter_map(sample).collect()
 }
 
-/// What is learnt of the way between two places is to change nothing else: every place is a group of
-/// the network of its own, unless there are too many.
+/// Makes each place a network group of its own, unless there are too many, so that an estimate for one pair of places
+/// changes no other.
 pub(super) fn tell_places_apart(now: &mut Situation) {
     let place = |host: HostId| now.platform.place_of(host);
     let places: BTreeSet<HostId> = now.platform.host_ids().map(place).collect();

@@ -11,9 +11,9 @@ use slackline_react::{Event, Plan};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// What is known of a machine.
+/// State of a leased machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Tenure {
+enum LeaseState {
     /// It is always there.
     Owned,
     Absent,
@@ -29,7 +29,7 @@ fn expected(due: f64, now: f64) -> f64 {
 
 /// All machines of a platform; empty where none has to be leased.
 pub(super) struct Leases {
-    tenure: Vec<Tenure>,
+    tenure: Vec<LeaseState>,
     /// Per host: its processors.
     procs: Vec<Range<u32>>,
     by_op: BTreeMap<OpId, HostId>,
@@ -39,7 +39,7 @@ pub(super) struct Leases {
     planned: Vec<VecDeque<Lease>>,
     /// Per host: when what is ordered should be there.
     due: Vec<f64>,
-    /// How often a machine did not come, or went away of itself.
+    /// Number of times a machine did not come, or went away unasked.
     failures: BTreeMap<HostId, u32>,
 }
 
@@ -58,7 +58,11 @@ impl Leases {
         if platform.host_ids().any(leasable) {
             let mut next = 0;
             for host in platform.host_ids() {
-                leases.tenure.push(if leasable(host) { Tenure::Absent } else { Tenure::Owned });
+                leases.tenure.push(if leasable(host) {
+                    LeaseState::Absent
+                } else {
+                    LeaseState::Owned
+                });
                 let first = next;
                 next += platform.host(host).cores;
                 leases.procs.push(first..next);
@@ -75,11 +79,12 @@ impl Leases {
 
     /// Whether a machine can compute.
     fn is_there(&self, host: HostId) -> bool {
-        self.is_empty() || matches!(self.tenure[host.index()], Tenure::Owned | Tenure::Ready(..))
+        self.is_empty()
+            || matches!(self.tenure[host.index()], LeaseState::Owned | LeaseState::Ready(..))
     }
 
     fn is_absent(&self, host: HostId) -> bool {
-        self.tenure.get(host.index()) == Some(&Tenure::Absent)
+        self.tenure.get(host.index()) == Some(&LeaseState::Absent)
     }
 
     fn next_of(&self, host: HostId) -> Option<&Lease> {
@@ -88,11 +93,11 @@ impl Leases {
 
     /// Machines that are there or ordered, with their leases and until when they are expected to serve.
     fn open(&self) -> Vec<(HostId, OpId, f64)> {
-        let open = |(host, tenure): (usize, &Tenure)| match *tenure {
-            Tenure::Ordered(op, until) | Tenure::Ready(op, until) => {
+        let open = |(host, tenure): (usize, &LeaseState)| match *tenure {
+            LeaseState::Ordered(op, until) | LeaseState::Ready(op, until) => {
                 Some((HostId::new(host), op, until))
             }
-            Tenure::Owned | Tenure::Absent => None,
+            LeaseState::Owned | LeaseState::Absent => None,
         };
         self.tenure.iter().enumerate().filter_map(open).collect()
     }
@@ -147,17 +152,17 @@ impl Engine<'_, '_> {
         }
         for proc in procs {
             let host = self.situation.host_of[proc.index()];
-            if self.leases.tenure[host.index()] != Tenure::Owned {
+            if self.leases.tenure[host.index()] != LeaseState::Owned {
                 self.leases.held.insert(host);
             }
         }
     }
 
-    /// What is ordered and late is expected later.
+    /// Postpones the expected arrival of ordered machines that are late.
     pub(super) fn expect_leases(&mut self) {
         for lease in self.situation.leases.iter_mut().filter(|l| l.is_open()) {
             let host = lease.host.index();
-            if matches!(self.leases.tenure[host], Tenure::Ordered(..)) {
+            if matches!(self.leases.tenure[host], LeaseState::Ordered(..)) {
                 lease.from = expected(self.leases.due[host], self.situation.now);
             }
         }
@@ -183,10 +188,10 @@ impl Engine<'_, '_> {
             self.leases.planned[host.index()].pop_front();
             match &mut self.leases.tenure[host.index()] {
                 // What runs still, or again, goes on.
-                Tenure::Ordered(_, end) | Tenure::Ready(_, end) => *end = until,
-                Tenure::Owned => {}
-                Tenure::Absent if !self.situation.is_alive(host) => {}
-                Tenure::Absent => self.order(host, until)?,
+                LeaseState::Ordered(_, end) | LeaseState::Ready(_, end) => *end = until,
+                LeaseState::Owned => {}
+                LeaseState::Absent if !self.situation.is_alive(host) => {}
+                LeaseState::Absent => self.order(host, until)?,
             }
         }
         Ok(())
@@ -200,7 +205,7 @@ impl Engine<'_, '_> {
         let from = self.situation.now + self.setup(host);
         self.leases.due[host.index()] = from;
         self.situation.leases.push(Lease { class, host, from, to: f64::INFINITY });
-        self.leases.tenure[host.index()] = Tenure::Ordered(op, until);
+        self.leases.tenure[host.index()] = LeaseState::Ordered(op, until);
         self.leases.by_op.insert(op, host);
         let until = until.is_finite().then_some(until);
         match self.backend.lease(op, Order { host, until }) {
@@ -225,11 +230,11 @@ impl Engine<'_, '_> {
         self.stir();
         let Some(&host) = self.leases.by_op.get(&op) else { return };
         let tenure = &mut self.leases.tenure[host.index()];
-        let Tenure::Ordered(ordered, until) = *tenure else { return };
+        let LeaseState::Ordered(ordered, until) = *tenure else { return };
         if ordered != op {
             return; // an order that was taken back
         }
-        *tenure = Tenure::Ready(op, until);
+        *tenure = LeaseState::Ready(op, until);
         if let Some(lease) = self.running_lease(host) {
             lease.from = at;
         }
@@ -252,7 +257,7 @@ impl Engine<'_, '_> {
     ) -> Result<(), BackendError> {
         self.stir();
         let Some(host) = self.leases.by_op.remove(&op) else { return Ok(()) };
-        let (Tenure::Ordered(current, _) | Tenure::Ready(current, _)) =
+        let (LeaseState::Ordered(current, _) | LeaseState::Ready(current, _)) =
             self.leases.tenure[host.index()]
         else {
             return self.lease_is_over(host, at);
@@ -283,8 +288,8 @@ impl Engine<'_, '_> {
 
     /// Notes that a lease is over; what never came is forgotten.
     fn close_lease(&mut self, host: HostId, at: f64) {
-        let was_there = matches!(self.leases.tenure[host.index()], Tenure::Ready(..));
-        self.leases.tenure[host.index()] = Tenure::Absent;
+        let was_there = matches!(self.leases.tenure[host.index()], LeaseState::Ready(..));
+        self.leases.tenure[host.index()] = LeaseState::Absent;
         self.leases.held.remove(&host);
         if was_there {
             self.log(Happening::LeaseEnded { host });

@@ -1,6 +1,6 @@
-//! How much longer tasks of a kind take than estimated, and how quick hosts are beside what is stated, from
-//! run times. A task takes *estimate x factor of its kind / level of its host*: neither is seen alone, and both are fitted
-//! together, by medians of logarithms, so that single tasks may be anything.
+//! Factors of kinds (run time over estimate) and levels of hosts (actual over stated speed), from run times. A task
+//! takes *estimate x factor of its kind / level of its host*: neither is seen alone, and both are fitted together, by
+//! medians of logarithms, so that single outliers have no effect.
 //!
 //! - *Weighted by time*: a task counts for the seconds it took or should have taken, the fewer of both; what beginning a
 //!   process costs says little of a host. Newer ones count more.
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 const OF_HOST: usize = 8;
 const OF_KIND: usize = 15;
 
-/// How much less a task counts than the next one on its host.
+/// Weight of a task relative to the next one on its host.
 const FADES: f64 = 0.75;
 
 /// Seconds that tasks take longer or shorter for no reason, a process to begin included.
@@ -86,7 +86,7 @@ pub(super) struct Levels {
     looked_at: usize,
     /// Per kind with tasks on hosts: which of them, as (host, place in its list).
     of_kind: BTreeMap<usize, Vec<(usize, usize)>>,
-    /// How far single tasks lie from the fit.
+    /// Distance of single tasks from the fit.
     spread: f64,
     /// Per host: tasks that run, with the seconds they have taken so far.
     running: Vec<Vec<Sample>>,
@@ -182,7 +182,7 @@ impl Levels {
         self.spread = 1.4826 * middle(&mut off.collect::<Vec<_>>()).unwrap_or(0.0);
     }
 
-    /// What tasks of a kind say of its factor, those of one host left out.
+    /// Samples of a kind's factor, those of one host left out.
     fn of(&self, kind: usize, without: Option<usize>) -> Vec<Weighted> {
         let past = self.past[kind].iter().filter(|past| Some(past.host) != without);
         let past = past.map(|past| (past.factor, past.weight));
@@ -203,7 +203,7 @@ impl Levels {
         if others.len() < OTHERS { None } else { middle(&mut others) }
     }
 
-    /// What the tasks of a host say of its level, and its load.
+    /// Samples of a host's level, and its load.
     fn votes(&self, host: usize) -> Vec<Weighted> {
         let mut known: BTreeMap<usize, Option<f64>> = BTreeMap::new();
         let mut votes: Vec<Weighted> = Vec::new();
@@ -272,12 +272,12 @@ impl Levels {
         }
     }
 
-    /// How much longer a kind takes than estimated.
+    /// Factor of a kind: run time over estimate.
     pub(super) fn factor(&self, kind: KindId) -> Figure {
         self.figure(self.factor[kind.index()], &self.of(kind.index(), None))
     }
 
-    /// How quick a host is, as a share of what is stated. What nobody else can be compared with is no sample.
+    /// Level of a host: actual over stated speed. Samples that cannot be compared with another host are ignored.
     pub(super) fn level(&self, host: HostId) -> Figure {
         self.figure(self.level[host.index()], &self.votes(host.index()))
     }

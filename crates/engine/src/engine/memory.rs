@@ -12,7 +12,7 @@ use slackline_model::{ProcId, TaskId};
 use slackline_react::TaskState;
 use std::sync::Arc;
 
-/// What a task is granted more than it was seen to use.
+/// Ratio of the memory granted to a task to its observed peak.
 const ABOVE_PEAK: f64 = 1.2;
 
 impl Engine<'_, '_> {

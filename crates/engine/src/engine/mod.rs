@@ -1,35 +1,37 @@
 //! The engine: keeps the situation, tells the policy what happened, carries out what it decides.
 
-mod attempts;
 mod decide;
 mod dispatch;
-pub(crate) mod follow;
-mod growth;
+pub(crate) mod fork;
 mod learn;
 mod leases;
 mod levels;
 mod memory;
 mod monitor;
+mod new_work;
 mod pools;
 mod queues;
+mod retry;
 mod safe;
 mod signals;
 mod staging;
+mod stall;
 mod storage;
 mod transfers;
-mod waiting;
 
-use crate::backend::{Abilities, Backend, BackendError, OpId, Outlook, Reached, Signal, What};
-use crate::execution::{Execution, Glance, Recording, Settings, Watcher};
+use crate::arrivals::Supply;
+use crate::backend::{
+    Abilities, Backend, BackendError, Liveness, OpId, Reached, Signal, SignalKind,
+};
+use crate::execution::{Execution, Recording, RunSnapshot, Settings, Watcher};
 use crate::outcome::{Counters, Ending, Outcome};
 use crate::rollout::Rollout;
-use crate::supply::Supply;
-use attempts::Attempts;
 use learn::{Learning, tell_places_apart};
 use leases::Leases;
 use monitor::Monitor;
 use pools::Holdings;
 use queues::Queues;
+use retry::Attempts;
 use slackline_model::trace::{Happening, Record};
 use slackline_model::units::fmt_seconds;
 use slackline_model::{FileId, HostId, ProcId, Procs, Schedule, TaskId, Trace};
@@ -71,7 +73,7 @@ struct Thought {
 /// Times a policy may be called at one instant because decisions were rejected.
 const SECOND_THOUGHTS: usize = 8;
 
-/// How far tasks and transfers were when a copy of a run began; the backend has the rest of them.
+/// Progress of tasks and transfers when a copy of a run began; the backend has the rest of them.
 #[derive(Default)]
 struct Headstart {
     tasks: BTreeMap<TaskId, f64>,
@@ -88,7 +90,7 @@ pub(crate) struct Engine<'b, 'r> {
     backend: &'b mut dyn Backend,
     abilities: Abilities,
     settings: Settings,
-    /// What the policy wants to be told of the platform.
+    /// Observations of the platform that the policy asked for.
     monitoring: Monitoring,
     supply: Option<&'r mut dyn Supply>,
     watch: Option<Watcher<'r>>,
@@ -98,9 +100,9 @@ pub(crate) struct Engine<'b, 'r> {
     monitor: Monitor,
     queues: Queues,
     attempts: Attempts,
-    /// Who holds what of pools.
+    /// Holders of pools.
     holdings: Holdings,
-    /// What was learnt of kinds and hosts, where that is wanted.
+    /// Estimates learnt of kinds and hosts, where that is wanted.
     learning: Option<Learning>,
     headstart: Headstart,
     ops: BTreeMap<OpId, Op>,
@@ -139,8 +141,8 @@ pub(crate) struct Engine<'b, 'r> {
     woken_early: bool,
     /// There was something to see at the last wake-up that the policy was not told of yet.
     woken_to_see: bool,
-    /// What the backend hoped for when it was last asked.
-    outlook: Outlook,
+    /// Liveness at the last query of the backend.
+    outlook: Liveness,
     /// Rounds at the present date.
     rounds: usize,
     /// The most tasks that were ever done at once, and operations that were begun since.
@@ -228,7 +230,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             woken_in_vain: false,
             woken_early: false,
             woken_to_see: false,
-            outlook: Outlook::Busy,
+            outlook: Liveness::Busy,
             rounds: 0,
             most_done: 0,
             begun_since: 0,
@@ -289,7 +291,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             }
             if let Some(watch) = &mut self.watch {
                 let (situation, counters) = (&self.situation, &self.counters);
-                watch(&Glance { situation, counters, plan: self.followed.as_ref() });
+                watch(&RunSnapshot { situation, counters, plan: self.followed.as_ref() });
             }
             if let Some(why) = self.gave_up.take() {
                 return Ok(Ending::CannotFinish(why));
@@ -344,7 +346,7 @@ impl<'b, 'r> Engine<'b, 'r> {
     /// When the engine itself has something to do, whatever the backend does.
     fn next_date(&self) -> f64 {
         let patient_until = match self.outlook {
-            Outlook::Unknown => self.quiet_since + self.settings.patience,
+            Liveness::Unknown => self.quiet_since + self.settings.patience,
             _ => f64::INFINITY,
         };
         let decided = self.thinking.as_ref().map_or(f64::INFINITY, |thought| thought.due);
@@ -485,17 +487,23 @@ impl<'b, 'r> Engine<'b, 'r> {
         let mut network = false;
         for Signal { at, what } in signals.drain(..) {
             match what {
-                What::Running(op) => self.task_runs(op),
-                What::Done(op, report) => self.op_done(op, at, &report)?,
-                What::Failed(op, error) => self.op_failed(op, &error, at)?,
-                What::Cancelled(op) => self.op_cancelled(op),
-                What::HostLost { host, keeps_data } => self.host_went(host, keeps_data, at)?,
-                What::HostBack(host) => self.host_came(host, at)?,
-                What::LeaseReady(lease) => self.lease_ready(lease, at),
-                What::LeaseEnded(lease, error) => self.lease_ended(lease, at, error.as_ref())?,
-                What::HostChanged { host, availability } => self.host_changed(host, availability),
-                What::CopyLost { file, host } => self.copy_gone(file, host),
-                What::NetworkChanged { link } => {
+                SignalKind::Running(op) => self.task_runs(op),
+                SignalKind::Done(op, report) => self.op_done(op, at, &report)?,
+                SignalKind::Failed(op, error) => self.op_failed(op, &error, at)?,
+                SignalKind::Cancelled(op) => self.op_cancelled(op),
+                SignalKind::HostLost { host, keeps_data } => {
+                    self.host_went(host, keeps_data, at)?
+                }
+                SignalKind::HostBack(host) => self.host_came(host, at)?,
+                SignalKind::LeaseReady(lease) => self.lease_ready(lease, at),
+                SignalKind::LeaseEnded(lease, error) => {
+                    self.lease_ended(lease, at, error.as_ref())?
+                }
+                SignalKind::HostChanged { host, availability } => {
+                    self.host_changed(host, availability)
+                }
+                SignalKind::CopyLost { file, host } => self.copy_gone(file, host),
+                SignalKind::NetworkChanged { link } => {
                     network = true;
                     if let Some((link, bandwidth)) = link {
                         self.log(Happening::LinkChanged { link, bandwidth });

@@ -4,7 +4,7 @@
 
 use super::Engine;
 use crate::backend::BackendError;
-use crate::rates::{Pair, Rate};
+use crate::bandwidth_estimation::{Pair, Rate};
 use slackline_model::platform::PlanningNetwork;
 use slackline_model::problem::{Block, View};
 use slackline_model::trace::Happening;
@@ -12,7 +12,7 @@ use slackline_model::{FileId, HostId};
 use slackline_react::{Event, FileCopy, Monitoring};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What was seen of the platform.
+/// An observation of the platform.
 enum Seen {
     Level { host: HostId, availability: f64 },
     Network(Box<PlanningNetwork>),
@@ -27,7 +27,7 @@ struct Sighting {
     what: Seen,
 }
 
-/// What monitoring knows, and what it knows only later.
+/// Facts known to monitoring, and observations still delayed.
 pub(super) struct Monitor {
     under_way: VecDeque<Sighting>,
     /// The platform as whoever looks now would see it.
@@ -43,8 +43,7 @@ pub(super) struct Monitor {
     shown: bool,
     /// The network has changed since a transfer did not get through.
     reconnected: bool,
-    /// Which hosts were usable at the looks since the work or its data last changed: that they are so will
-    /// not help another time.
+    /// Sets of usable hosts seen since the work or its data last changed: seeing one of them again gives no new hope.
     hoped: BTreeSet<Vec<bool>>,
     /// Per host: when something was last known for certain.
     facts: Vec<f64>,
@@ -102,7 +101,7 @@ impl Monitor {
         self.shown = true;
     }
 
-    /// Which hosts are there and have any speed.
+    /// Hosts that are up with a speed above zero.
     fn usable(&self) -> Vec<bool> {
         let levels = self.view.availability.iter();
         levels.zip(&self.off).map(|(&level, &off)| level > 0.0 && !off).collect()
@@ -171,7 +170,7 @@ impl Engine<'_, '_> {
         self.monitor.view.network.transfer_time(bytes, block.from, block.to)
     }
 
-    /// What transfers between two places have shown.
+    /// Records the measured rate between two places.
     pub(super) fn way_learnt(&mut self, (from, to): Pair, rate: &Rate) {
         let platform = &self.situation.platform;
         let network = &mut self.monitor.view.network;
@@ -222,7 +221,7 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// What lies on a host is really gone.
+    /// Marks the copies on a host as lost.
     fn suspect_copies(&mut self, host: HostId) {
         for (file, copies) in self.situation.copies.iter().enumerate() {
             let lies = |c: &FileCopy| c.is_complete() && c.holders.touches(host);

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Uses = Vec<(PoolId, u64)>;
 
-/// Who holds what, and who is next.
+/// Holders and waiting tasks of pools.
 #[derive(Default)]
 pub(super) struct Holdings {
     tasks: BTreeMap<TaskId, Uses>,
@@ -238,7 +238,7 @@ impl Engine<'_, '_> {
         self.ask_pools_again();
     }
 
-    /// Who found no room asks again.
+    /// Lets tasks that found no room ask again.
     fn ask_pools_again(&mut self) {
         let refused = std::mem::take(&mut self.holdings.refused);
         self.queues.touched.extend(refused);
@@ -276,7 +276,7 @@ impl Engine<'_, '_> {
         next.min(self.holdings.next_date())
     }
 
-    /// Why pools refuse a task that is to start at once, by name.
+    /// Name of the pool that refuses a task which is to start at once.
     pub(super) fn check_pools(&self, task: TaskId, procs: &[ProcId]) -> Result<(), String> {
         let (workflow, pools) = (&self.situation.workflow, &self.situation.pools);
         let name = workflow.task_name(task);
@@ -295,7 +295,7 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// Why pools have no room for a task now, by name.
+    /// Name of the pool that has no room for a task now.
     pub(super) fn check_room(&self, task: TaskId, procs: &[ProcId]) -> Result<(), String> {
         if !self.shares() || self.holdings.tasks.contains_key(&task) {
             return Ok(());
@@ -315,7 +315,7 @@ impl Engine<'_, '_> {
         ))
     }
 
-    /// What a waiting task lacks in pools, in words.
+    /// Pools a waiting task lacks, as text.
     pub(super) fn lacks_in_words(&self, task: TaskId, procs: &[ProcId]) -> Option<String> {
         if !self.shares() || !matches!(self.situation.task(task), TaskState::Waiting) {
             return None;

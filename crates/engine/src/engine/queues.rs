@@ -1,8 +1,7 @@
 //! The queues of processors: who runs where, and in which order.
 //!
-//! Where tasks start in order, the order of all queues together with the workflow must have no cycle,
-//! or some wait for each other for ever. A plan's order has none; whoever goes ahead of it takes along
-//! what it waits for.
+//! Tasks that start in order of queues must not form a cycle with the workflow's dependencies, or they wait for each
+//! other for ever. A plan's order has no cycle; a task that overtakes it pulls its predecessors along.
 
 use crate::execution::Dispatch;
 use slackline_model::{FileId, HostId, ProcId, Procs, TaskId};
@@ -78,14 +77,14 @@ impl Queues {
         tasks
     }
 
-    /// Who comes first where tasks want the same: those that stand first in a queue, then as planned.
+    /// Precedence where tasks want the same resource: heads of queues first, then planned order.
     pub(super) fn turn(&self, task: TaskId) -> (bool, u32, TaskId) {
         let first = |p: &ProcId| self.queue[p.index()].front() == Some(&task);
         let behind = !self.assigned(task).is_some_and(|procs| procs.iter().any(first));
         (behind, self.rank[task.index()], task)
     }
 
-    /// How many tasks run or wait on a processor.
+    /// Number of tasks that run or wait on a processor.
     pub(super) fn length(&self, proc: ProcId) -> usize {
         self.queue[proc.index()].len() + usize::from(self.busy[proc.index()])
     }
@@ -122,7 +121,7 @@ impl Queues {
         self.look_again();
     }
 
-    /// What could not be asked for before may be now.
+    /// Requests transfers that could not be requested before.
     pub(super) fn look_again(&mut self) {
         self.touch_all();
         self.push_all = self.transfers == Transfers::Push;

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Open tasks up to which the rest is tried at every start.
 const MOST: usize = 600;
 
-/// What is left to do under one storage.
+/// Remaining work that uses one storage.
 struct Rest {
     capacity: f64,
     live: f64,
@@ -35,7 +35,7 @@ impl Engine<'_, '_> {
         (all && !self.situation.central).then_some(place)
     }
 
-    /// What is left when some tasks are over.
+    /// Remaining work once some tasks are over.
     fn rest_after(&self, place: HostId, over: &BTreeSet<TaskId>) -> Rest {
         let workflow = &self.situation.workflow;
         let now = &self.situation;
@@ -71,7 +71,7 @@ impl Engine<'_, '_> {
         Rest { capacity: self.stores.of[&place].capacity, live, readers, missing }
     }
 
-    /// What a task writes, the inputs that have to be brought for it, and what goes when it is over.
+    /// Bytes a task writes and needs brought, and bytes freed when it is over.
     fn bytes_of(&self, rest: &Rest, task: TaskId) -> (f64, f64) {
         let workflow = &self.situation.workflow;
         let bytes = |file: FileId| workflow.file_bytes(file);

@@ -1,4 +1,4 @@
-//! What signals of the backend do to the situation, and which events they are to the policy.
+//! Effects of the backend's signals on the situation, and the events they emit to the policy.
 
 use super::{Engine, Op};
 use crate::backend::{BackendError, OpError, OpId, Report};
@@ -164,7 +164,7 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// What follows when a task counts as done.
+    /// Carries out the consequences of a finished task.
     fn after_end(&mut self, task: TaskId) -> Result<(), BackendError> {
         let workflow = self.situation.workflow.clone();
         for file in workflow.inputs(task) {

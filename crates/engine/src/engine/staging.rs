@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 /// Inputs that wait for their turn.
 #[derive(Default)]
 pub(super) struct Staging {
-    /// Where the plan puts the transfer of a file to a host in its order.
+    /// Position of each file's transfer to a host in the plan's order.
     order: HashMap<(FileId, HostId), usize>,
     /// Per link on which they queue, none first: what has to be sent.
     waiting: BTreeMap<Option<LinkId>, VecDeque<(FileId, Holders)>>,
     /// When each link will have carried what was sent.
     free: BTreeMap<LinkId, f64>,
-    /// What waits has to be gathered anew.
+    /// Whether the waiting transfers have to be collected again.
     stale: bool,
 }
 

@@ -9,8 +9,8 @@
 //! any more and that are no results, and that nobody who is let in reads, the least recently used first.
 //! Who finds no room waits and asks again whenever something has happened.
 //!
-//! Where all hosts share one bounded storage, a task is let in only if the others can still be done one at
-//! a time after it (`safe`): files held for later readers could otherwise fill it for good.
+//! On one bounded storage that all hosts share, a task is let in only if the others can still be done one at a time
+//! after it (`safe`): files held for later readers could otherwise fill it for good.
 
 use super::Engine;
 use crate::backend::BackendError;
@@ -106,7 +106,7 @@ impl Engine<'_, '_> {
         self.reserve(place, &files, Some(task))
     }
 
-    /// What a task reads that has to be brought, and writes.
+    /// Files a task has to have brought, and files it writes.
     fn files_of(&self, task: TaskId) -> Vec<FileId> {
         let workflow = &self.situation.workflow;
         let everywhere = self.situation.inputs_everywhere();
@@ -158,8 +158,7 @@ impl Engine<'_, '_> {
         Ok(false)
     }
 
-    /// What has to be dropped for files beside what those who are let in need; none where that is
-    /// not enough.
+    /// Copies to drop for files beyond the needs of admitted tasks; none where dropping all would not suffice.
     fn spare_for(
         &self,
         place: HostId,

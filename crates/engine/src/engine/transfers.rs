@@ -4,7 +4,7 @@
 use super::learn::NEARLY;
 use super::{Engine, Op};
 use crate::backend::{BackendError, Movement, OpError, OpId, Report};
-use crate::rates::Departure;
+use crate::bandwidth_estimation::Departure;
 use slackline_model::problem::Block;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, TaskId};
@@ -17,7 +17,7 @@ pub(super) struct Transfer {
     pub(super) to: Holders,
     pub(super) blocks: Box<[Block]>,
     pub(super) op: OpId,
-    /// What it teaches when it is done.
+    /// Sample it yields for bandwidth estimation when done.
     pub(super) departure: Option<Box<Departure>>,
 }
 

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::told::Told;
 use common::{grid, with_backend, workflow};
-use slackline_engine::{Ending, Execution, Signal, What};
+use slackline_engine::{Ending, Execution, Signal, SignalKind};
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, TaskId};
 use slackline_react::{StaticPlan, Transfers};
@@ -19,7 +19,7 @@ fn a_loss_that_is_told_late_does_not_touch_what_is_on_its_way() {
     let w = workflow(&[vec![1.0, 9.0], vec![9.0, 1.0]], &[(0, 1, 4.0)]);
     let p = grid(2, &[]);
     for at in [2.0, 3.0, 4.999] {
-        let lost = What::CopyLost { file: FileId(0), host: HostId(1) };
+        let lost = SignalKind::CopyLost { file: FileId(0), host: HostId(1) };
         let mut policy = StaticPlan::new(find("heft").unwrap(), Transfers::Push);
         let outcome = with_backend(&w, &p, "fifo", |backend| {
             let mut told = Told::new(backend, vec![Signal { at, what: lost }]);

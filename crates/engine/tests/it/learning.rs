@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use slackline_engine::{
-    Ending, Execution, Glance, Journal, Journaled, Outcome, Record, Resumed, Settings, Simulated,
+    Ending, Execution, Journal, Journaled, Outcome, Record, Resumed, RunSnapshot, Settings,
+    Simulated,
 };
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder, RoutingKind};
 use slackline_model::{HostId, Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder};
@@ -67,7 +68,7 @@ fn run(learning: bool, records: &mut Vec<Record>) -> (Outcome, Fixed) {
     let mut policy = Fixed::default();
     let settings = Settings { learning, ..Settings::default() };
     let mut most = 0;
-    let mut see = |glance: &Glance<'_>| {
+    let mut see = |glance: &RunSnapshot<'_>| {
         most = most.max(glance.situation.taught.connections.len());
         assert!(glance.plan.is_some());
     };

@@ -8,7 +8,7 @@ use common::forward::forward;
 use common::{simulate, with_backend};
 use slackline_engine::{
     Accepted, Backend, BackendError, Ending, Journal, Journaled, OpError, OpId, Order, Outcome,
-    Reached, Record, RecordError, Resumed, Settings, Signal, What, run,
+    Reached, Record, RecordError, Resumed, Settings, Signal, SignalKind, run,
 };
 use slackline_model::platform::{Billing, HostSpec, Matrix, PlatformBuilder};
 use slackline_model::schedule::{Lease, cost, leases};
@@ -205,7 +205,7 @@ impl Backend for Fickle<'_> {
             let why = "time is up".to_string();
             signals.push(Signal {
                 at: date,
-                what: What::LeaseEnded(op, Some(OpError::Transient(why))),
+                what: SignalKind::LeaseEnded(op, Some(OpError::Transient(why))),
             });
             return Ok(Reached::Instant);
         }

@@ -8,8 +8,8 @@ use common::forward::forward;
 use common::world::{World, cases, harsh, plain};
 use proptest::prelude::*;
 use slackline_engine::{
-    Accepted, Arrivals, Backend, BackendError, Coming, Computation, Ending, Execution, Glance,
-    OpError, OpId, Outcome, Reached, Settings, Signal, Simulated, What,
+    Accepted, Arrivals, Backend, BackendError, Coming, Computation, Ending, Execution, OpError,
+    OpId, Outcome, Reached, RunSnapshot, Settings, Signal, SignalKind, Simulated,
 };
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::scenario::When;
@@ -66,10 +66,10 @@ impl Backend for Failing<'_> {
         let from = signals.len();
         let reached = self.inner.next(until, signals)?;
         for signal in &mut signals[from..] {
-            if let What::Done(op, _) = signal.what
+            if let SignalKind::Done(op, _) = signal.what
                 && self.under_way.contains_key(&op)
             {
-                signal.what = What::Failed(op, OpError::Transient("exit code 1".to_string()));
+                signal.what = SignalKind::Failed(op, OpError::Transient("exit code 1".to_string()));
             }
         }
         Ok(reached)
@@ -105,7 +105,7 @@ fn run(
     failing: &BTreeMap<TaskId, Failure>,
 ) -> (Outcome, BTreeMap<TaskId, u32>) {
     let mut looks = 0;
-    let mut watch = |glance: &Glance<'_>| {
+    let mut watch = |glance: &RunSnapshot<'_>| {
         looks += 1;
         let open: Vec<_> = glance.situation.tasks.iter().map(TaskState::is_done).collect();
         assert!(looks < 5_000, "{name} does not end at {}: {open:?}", glance.situation.now);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use slackline_engine::{Ending, Glance, Recording, Stage};
+use slackline_engine::{Ending, Recording, RunSnapshot, Stage};
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, Member, PlatformBuilder, RoutingKind,
 };
@@ -112,7 +112,7 @@ fn overflow(case: &Case, name: &str, set: &[(&str, &str)]) -> (Option<String>, E
     let bounded: Vec<(HostId, f64)> =
         platform.host_ids().filter_map(|h| Some((h, platform.storage_of(h)?))).collect();
     let mut broken = None;
-    let mut watch = |glance: &Glance<'_>| {
+    let mut watch = |glance: &RunSnapshot<'_>| {
         let now = glance.situation;
         for &(host, capacity) in &bounded {
             let taken = taken(now, now.place_of(host));

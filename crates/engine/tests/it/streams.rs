@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use slackline_engine::{
-    Arrivals, Coming, Ending, Execution, Glance, Logged, Outcome, Repeat, Settings, Simulated,
+    Arrivals, Coming, Ending, Execution, Logged, Outcome, Repeat, RunSnapshot, Settings, Simulated,
 };
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::scenario::When;
@@ -142,7 +142,7 @@ fn run_by(stream: &Stream, policy: &mut dyn Policy, watch: &mut dyn FnMut(&Situa
     let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
     let models = Models::preset("matrix").unwrap();
     let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
-    let mut look = |glance: &Glance<'_>| watch(glance.situation);
+    let mut look = |glance: &RunSnapshot<'_>| watch(glance.situation);
     let execution = Execution {
         begins: supply.begins(),
         terms: supply.terms(),

@@ -96,7 +96,7 @@ fn check_stamp(file: &File, stamp: Option<Stamp>) -> std::io::Result<()> {
     }
 }
 
-/// What is said of a file of the user that is not what it was.
+/// Message about a user's file that was modified during the run.
 const CHANGED: &str = "has changed since the run began";
 
 /// Bytes that are read or copied at a time.
@@ -132,7 +132,7 @@ pub(super) struct Inputs<'a> {
     pub(super) files: &'a [(String, PathBuf)],
     /// Those that are the user's own, by position.
     pub(super) own: &'a [(usize, Option<Stamp>)],
-    /// What others have to be, by position.
+    /// Expected versions of other inputs, by position.
     pub(super) versions: &'a [(usize, Version)],
     /// The folder of the store where the user's files are kept for all attempts, if there is one.
     pub(super) keep: Option<&'a Path>,
@@ -264,7 +264,7 @@ fn keep(from: &Path, to: &Path, stamp: Stamp) -> std::io::Result<Option<PathBuf>
 /// An input that is a file of a store under a further name.
 pub(super) struct Linked {
     index: usize,
-    /// Where it is in the store.
+    /// Path in the store.
     path: PathBuf,
     /// Its inode: another file may take its name while the task runs.
     file: u64,
@@ -510,7 +510,7 @@ fn checksum_of(file: &mut File) -> std::io::Result<String> {
     }
 }
 
-/// How fast a copy may be.
+/// Limit on the speed of a copy.
 pub(crate) trait Pace {
     /// Bytes that are copied at a time.
     fn chunk(&self, size: u64) -> usize;
@@ -582,9 +582,9 @@ pub(crate) fn publish(from: &Path, to: &Path) -> std::io::Result<()> {
 pub struct Scratch {
     /// The folder, by an absolute path without links.
     pub base: PathBuf,
-    /// How names of a host of the run begin.
+    /// Prefix of the names of a host of the run.
     pub host: String,
-    /// How names of the attempt begin.
+    /// Prefix of the names of the attempt.
     pub attempt: String,
 }
 

@@ -1,8 +1,8 @@
 //! Memory of attempts: what the processes of one use together, and how they are held to what it was granted.
 //!
-//! Where this process may create control groups (cgroup v2 with the memory controller delegated to it),
-//! each attempt with a grant has a group of its own, and the kernel ends it as a whole. Elsewhere the
-//! processes of its process group are looked at every fifth of a second.
+//! If this process may create control groups (cgroup v2 with the memory controller delegated to it), each attempt with
+//! a grant has a group of its own, and the kernel ends it as a whole. Otherwise the processes of its process group are
+//! polled every fifth of a second.
 
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How attempts are held to the memory that they are granted.
+/// Enforcement of the memory granted to attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Enforce {
@@ -38,7 +38,7 @@ impl Enforce {
         ("off", Enforce::Off),
     ];
 
-    /// What it comes to on this machine. An error says why control groups cannot be had.
+    /// Mode that `auto` stands for on this machine; an error says why control groups are not available.
     pub fn settled(self) -> Result<Enforce, String> {
         match self {
             Enforce::Auto if delegated().is_ok() => Ok(Enforce::Cgroup),
@@ -152,7 +152,7 @@ impl Group {
         read("memory.peak").or_else(|| read("memory.current"))
     }
 
-    /// How many of its processes were ended for lack of memory.
+    /// Number of its processes that were ended for lack of memory.
     fn kills(&self) -> u64 {
         oom_kills(&std::fs::read_to_string(self.0.join("memory.events")).unwrap_or_default())
     }
@@ -168,8 +168,8 @@ impl Drop for Group {
     }
 }
 
-/// How many processes of the control group that this one is in, such as that of a batch job, the kernel has ended for
-/// lack of memory; 0 where it does not say.
+/// Number of processes that the kernel has ended for lack of memory in the control group of this one, such as that of a
+/// batch job; 0 where unknown.
 fn kills_around() -> u64 {
     let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let file = own.lines().find_map(|line| {

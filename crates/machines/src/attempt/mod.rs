@@ -35,7 +35,7 @@ const LAST_LINES: usize = 5;
 /// Most bytes that are looked at for them.
 const LAST_BYTES: u64 = 4096;
 
-/// What to run, on what, and what should come of it.
+/// Command, inputs, outputs and limits of one attempt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// The program and its arguments.
@@ -44,10 +44,10 @@ pub struct Attempt {
     pub env: Vec<(String, String)>,
     /// The folder that it runs in, created for it; that in the scratch folder once there is one.
     pub work: PathBuf,
-    /// Where its folder is created instead, under a name that nobody can foresee.
+    /// Parent of its folder where that is not `folder`; the name is unpredictable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scratch: Option<Scratch>,
-    /// What it reads: the name it knows, and where that lies.
+    /// Inputs: the name known to the task, and the path.
     pub inputs: Vec<(String, PathBuf)>,
     /// Inputs that are the user's own files, by position in ascending order, with the state they have to
     /// be in: they are never linked themselves.
@@ -56,11 +56,11 @@ pub struct Attempt {
     /// A folder of the store where such files are brought once, for all attempts that read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<PathBuf>,
-    /// What other inputs have to be, by position in ascending order, as far as that is known.
+    /// Known versions of further inputs, by position in ascending order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<(usize, Version)>,
-    /// What it writes: the name it knows, and where the attempt has to leave it. No other attempt leaves
-    /// anything there.
+    /// Outputs: the name known to the task, and the path the attempt has to move them to, which no other attempt
+    /// writes.
     pub outputs: Vec<(String, PathBuf)>,
     /// The folder for what it says; none is left where it said nothing.
     pub captured: PathBuf,
@@ -70,23 +70,23 @@ pub struct Attempt {
     /// Exit codes that count as success besides 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepts: Vec<i32>,
-    /// What it may use.
+    /// Resources it may use.
     pub limits: Limits,
 }
 
 /// An attempt that came to its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Completed {
-    /// What it used.
+    /// Resources it used.
     pub usage: Usage,
     /// Its outputs, in order.
     pub written: Vec<Written>,
-    /// How busy the machine was in the end.
+    /// Load of the machine at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
 }
 
-/// Why nothing came of an attempt.
+/// Reason why an attempt failed.
 #[derive(Clone, Debug, Error, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AttemptError {
@@ -96,7 +96,7 @@ pub enum AttemptError {
     /// An input is not where it should be.
     #[error("input '{name}' is gone")]
     InputGone {
-        /// Which, by its place in the list.
+        /// Position of the input in the list.
         index: usize,
         /// Its name.
         name: String,
@@ -106,9 +106,9 @@ pub enum AttemptError {
     Failed {
         /// In words.
         why: String,
-        /// What it said in the end.
+        /// Exit code.
         exit: Option<i32>,
-        /// What it wrote last.
+        /// Last lines of its output.
         last_lines: Vec<String>,
     },
     /// It used more memory than it was granted.
@@ -119,7 +119,7 @@ pub enum AttemptError {
         /// The most it was seen to use.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peak: Option<u64>,
-        /// What it wrote last.
+        /// Last lines of its output.
         last_lines: Vec<String>,
     },
     /// It was stopped, as was asked.
@@ -218,7 +218,7 @@ impl Attempt {
         AttemptError::Failed { why, exit, last_lines: self.last_lines() }
     }
 
-    /// What it wrote last.
+    /// Last lines of its output.
     fn last_lines(&self) -> Vec<String> {
         let lines = last_lines(&self.captured.join(STDERR));
         if lines.is_empty() { last_lines(&self.captured.join(STDOUT)) } else { lines }

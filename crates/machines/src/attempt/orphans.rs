@@ -41,7 +41,7 @@ pub(crate) fn is_there(process: Process) -> bool {
     started(process.pid) == Some(process.started) && is_alive(process.pid)
 }
 
-/// What is said of a process after its name, which may hold anything.
+/// Fields of a process after its name, which may hold any character.
 pub(super) fn stat(pid: u32) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     Some(text[text.rfind(')')? + 1..].to_string())
@@ -79,7 +79,7 @@ fn read_peak_memory() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Which start of the machine this is.
+/// Boot identifier of the machine.
 pub fn boot() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     id.map(|text| text.trim().to_string()).unwrap_or_default()
@@ -188,7 +188,7 @@ pub(super) fn reap_adopted() {
     }
 }
 
-/// What is known of an adopted process.
+/// An adopted process.
 struct Adopted {
     pid: u32,
     group: u32,

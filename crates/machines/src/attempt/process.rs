@@ -23,7 +23,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// Time between asking a group to end and ending it.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// What a process may use.
+/// Limits of a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// Seconds after which it is ended.
@@ -35,12 +35,12 @@ pub struct Limits {
     /// Bytes of memory that it is granted, for all its processes together; any where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// How it is held to that.
+    /// Enforcement of the memory limit.
     #[serde(default)]
     pub enforce: Enforce,
 }
 
-/// What a process used and how it ended.
+/// Resources used by a process, and its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// Seconds from begin to end.
@@ -51,7 +51,7 @@ pub struct Usage {
     /// starts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory: Option<u64>,
-    /// What it said in the end.
+    /// Exit code.
     pub exit: Option<i32>,
     /// The signal that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ impl Usage {
     }
 }
 
-/// How far an attempt is, and whether it should go on; shared by who makes it and who may stop it.
+/// Life of an attempt, shared by the thread that makes it and those that may stop it.
 #[derive(Clone, Default)]
 pub struct Control(Arc<Mutex<Life>>);
 
@@ -138,7 +138,7 @@ pub(super) fn wait_for_starts() {
 /// Attempts that found no room for a process so far.
 static WITHOUT_ROOM: AtomicUsize = AtomicUsize::new(0);
 
-/// How often, and after which pause, one of them tries again.
+/// Number of retries, and the pause before each.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
 

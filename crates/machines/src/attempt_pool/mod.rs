@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Which attempt at which task, for whom.
+/// Identity of an attempt: run, operation, task, host and number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// The operation of the engine.
@@ -22,20 +22,20 @@ pub struct Label {
     pub task: TaskId,
     /// Its name.
     pub name: String,
-    /// Where.
+    /// Its host.
     pub host: HostId,
-    /// Which attempt at the task.
+    /// Number of the attempt at the task.
     pub number: u32,
 }
 
 /// An attempt to make.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Which.
+    /// Identity of the attempt.
     pub label: Label,
     /// Cores it uses.
     pub cores: u32,
-    /// What to do.
+    /// The attempt to make.
     pub attempt: Attempt,
 }
 
@@ -44,7 +44,7 @@ pub struct Job {
 pub struct JobResult {
     /// Of which.
     pub label: Label,
-    /// How it ended.
+    /// Its result.
     pub how: Result<Completed, AttemptError>,
 }
 

@@ -20,7 +20,7 @@ pub struct Machine {
     pub gpus: Vec<(String, u32)>,
     /// Longest time in seconds that work may have there at once.
     pub wall_time: Option<f64>,
-    /// Where the system puts it: a partition. Empty for a machine on its own.
+    /// Partition of the machine; empty for a machine on its own.
     pub group: String,
 }
 
@@ -33,7 +33,7 @@ pub struct Found {
     pub machines: Vec<Machine>,
     /// Flop/s of one core.
     pub speed: f64,
-    /// How it was found, one line each.
+    /// Sources of the figures, one line each.
     pub remarks: Vec<String>,
 }
 

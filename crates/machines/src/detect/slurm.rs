@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// How long Slurm may take to answer.
+/// Time limit for answers of Slurm.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Why there is no cluster to see.
+/// Reason why no cluster was found.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct DetectError(String);

@@ -19,7 +19,7 @@ use thiserror::Error;
 
 const SCHEMA: &str = "slackline/run/1";
 
-/// What a run was started with: the first line of its log.
+/// Settings a run was started with: the first line of its log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The form of the log.
@@ -34,7 +34,7 @@ pub struct Header {
     pub workflow: String,
     /// The copy of the platform.
     pub platform: String,
-    /// Who steers.
+    /// Policy of the run.
     pub policy: String,
     /// Everything else that decisions depend on.
     pub settings: Map<String, Value>,
@@ -56,7 +56,7 @@ impl Header {
     }
 }
 
-/// Why a log cannot be read.
+/// Reason why a log cannot be read.
 #[derive(Debug, Error)]
 #[error("{}: {why}", path.display())]
 pub struct LogError {
@@ -67,13 +67,13 @@ pub struct LogError {
 /// A log as far as it is whole.
 #[derive(Clone, Debug)]
 pub struct Recovered {
-    /// What the run was started with.
+    /// Settings of the run.
     pub header: Header,
     /// All records with their dates, in order; the first has number 1.
     pub records: Vec<(f64, Record)>,
     /// Bytes up to the end of the last whole line.
     pub whole: u64,
-    /// What is wrong with the rest, where there is one.
+    /// Defect of the rest, where there is one.
     pub torn: Option<String>,
     /// Records in the rest whose checksums are right: what comes before them is not just torn.
     pub follow: usize,

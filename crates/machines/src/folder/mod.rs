@@ -17,21 +17,21 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Where the log of a run lies in its folder.
+/// Path of a run's log in its folder.
 pub fn log_of(root: &Path) -> PathBuf {
     root.join("log.jsonl")
 }
 
-/// What is said of a folder without a log.
+/// Message about a folder without a log.
 const NO_RUN: &str = "there is no run in this folder";
 
-/// Why a folder cannot be used.
+/// Reason why a folder cannot be used.
 #[derive(Debug, Error)]
 pub enum FolderError {
     /// There is something in it that is no run, or a run where a new one was to begin.
     #[error("{}: {why}", path.display())]
     Unfit {
-        /// Which.
+        /// The folder.
         path: PathBuf,
         /// In words.
         why: String,
@@ -42,7 +42,7 @@ pub enum FolderError {
         path.display(), file.display()
     )]
     Held {
-        /// Which.
+        /// The folder.
         path: PathBuf,
         /// Process and machine that hold it.
         holder: String,
@@ -52,9 +52,9 @@ pub enum FolderError {
     /// The system says no.
     #[error("{}: {error}", path.display())]
     Io {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
 }
@@ -140,7 +140,7 @@ impl RunFolder {
         Ok(RunFolder { root, _lock: lock })
     }
 
-    /// Where it is.
+    /// Root of the folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -155,22 +155,22 @@ impl RunFolder {
         self.root.join("hosts").join(component(name))
     }
 
-    /// Where the files of a host lie, under their own names.
+    /// Folder of a host's files, under their own names.
     pub fn store(&self, host: &str) -> PathBuf {
         self.host(host).join("files")
     }
 
-    /// Where the attempts on a host work.
+    /// Working folder of the attempts on a host.
     pub fn work(&self, host: &str) -> PathBuf {
         self.host(host).join("work")
     }
 
-    /// Where attempts on a host leave their outputs, each under a number of its own, until one is accepted.
+    /// Folder for outputs of attempts on a host, each under a number of its own, until one is accepted.
     pub fn made(&self, host: &str) -> PathBuf {
         self.host(host).join("made")
     }
 
-    /// Where files of the user lie for the attempts on a host, each brought there once.
+    /// Folder of the user's files on a host, each copied there once.
     pub fn given(&self, host: &str) -> PathBuf {
         self.host(host).join("given")
     }
@@ -205,7 +205,7 @@ impl RunFolder {
         Ok(())
     }
 
-    /// What an attempt at a task said.
+    /// Path of an attempt's captured output.
     pub fn captured(&self, task: &str, attempt: u32) -> PathBuf {
         self.root.join("tasks").join(component(task)).join(attempt.to_string())
     }

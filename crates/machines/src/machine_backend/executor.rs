@@ -5,7 +5,7 @@ use crate::attempt::Process;
 use crate::attempt_pool::{Job, JobListener, JobResult, Label};
 use crate::folder::{Note, RunLog};
 use slackline_engine::Record;
-use slackline_engine::{Accepted, BackendError, OpError, OpId, Outlook};
+use slackline_engine::{Accepted, BackendError, Liveness, OpError, OpId};
 use slackline_model::HostId;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -17,9 +17,9 @@ pub enum HostEvent {
     Up(HostId),
     /// A host can work no more.
     Down {
-        /// Which.
+        /// The host.
         host: HostId,
-        /// What lies there will be there again when it is back.
+        /// Whether its data will be there again when it is back.
         keeps_data: bool,
         /// In words.
         why: String,
@@ -28,23 +28,23 @@ pub enum HostEvent {
     LeaseReady(OpId),
     /// A lease is over, or will never begin; of itself for the reason given.
     LeaseEnded {
-        /// Which.
+        /// The lease.
         lease: OpId,
         /// Of which machine, where jobs of it may be under way.
         host: Option<HostId>,
-        /// Why, where nobody had given it back.
+        /// Cause of its end, where it was not returned.
         error: Option<OpError>,
     },
     /// Jobs that were under way are lost with whoever made them, though their host can work.
     JobsLost {
-        /// Which.
+        /// Operations that are lost.
         ops: Vec<OpId>,
         /// In words.
         why: String,
     },
 }
 
-/// How long work on a host may take, in seconds.
+/// Time left for work on a host, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Room {
     /// From now on.
@@ -66,7 +66,7 @@ pub trait Executor {
     /// Begins a job on a host that can work.
     fn begin(&mut self, job: Job) -> Accepted;
 
-    /// How long work on a host may take.
+    /// Time left for work on a host.
     fn room(&self, _host: HostId) -> Room {
         Room { left: f64::INFINITY, whole: f64::INFINITY }
     }
@@ -89,9 +89,9 @@ pub trait Executor {
     /// Everything told so far is in the log.
     fn heard(&mut self) {}
 
-    /// What may be hoped for of hosts that are lost.
-    fn outlook(&self) -> Outlook {
-        Outlook::Unknown
+    /// Liveness of lost hosts.
+    fn outlook(&self) -> Liveness {
+        Liveness::Unknown
     }
 
     /// Nobody will ask for anything any more: the run is over, or was stopped.

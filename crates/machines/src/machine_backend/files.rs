@@ -1,11 +1,11 @@
-//! Where the files of a run lie, and what an attempt at a task needs of them.
+//! Locations of a run's files, and inputs and outputs of attempts.
 
 use super::{CompletedCopy, MachineBackend};
 use crate::attempt::{
     ATTEMPT_VARIABLE, Attempt, HOST_VARIABLE, Limits, RUN_VARIABLE, Scratch, Stamp, TASK_VARIABLE,
     Version, Written, checksum, is_missing, publish,
 };
-use slackline_engine::{BackendError, Computation, OpError, OpId, What};
+use slackline_engine::{BackendError, Computation, OpError, OpId, SignalKind};
 use slackline_model::problem::Inputs;
 use slackline_model::resources::Amount;
 use slackline_model::{FileId, HostId, TaskId, Workflow};
@@ -29,7 +29,7 @@ pub(super) fn reads(workflow: &Workflow, task: TaskId) -> Vec<(FileId, String)> 
     }
 }
 
-/// What an instance is told of itself: its name and, in a loop, the pass of the innermost one.
+/// Environment of an instance: its name and, in a loop, the pass of the innermost one.
 fn instance_variables(workflow: &Workflow, task: TaskId) -> Vec<(String, String)> {
     let Some(unfolded) = workflow.unfolded(task) else { return Vec::new() };
     let name = ("SLACKLINE_INSTANCE".to_string(), workflow.task_name(task).to_string());
@@ -44,8 +44,7 @@ fn written_as(workflow: &Workflow, task: TaskId, file: FileId) -> String {
 }
 
 impl MachineBackend<'_> {
-    /// Where a file lies at a host: in its store, or where the user put it, with the state that it has to
-    /// be in.
+    /// Path of a file at a host: in its store, or the user's path with the state it must have.
     pub(super) fn place(&self, file: FileId, host: HostId) -> (PathBuf, Option<Option<Stamp>>) {
         let stored = self.stored(file, host);
         if self.workflow().producer(file).is_some() {
@@ -69,14 +68,14 @@ impl MachineBackend<'_> {
             }
     }
 
-    /// Where a file belongs at a host.
+    /// Path of a file in a host's store.
     pub(super) fn stored(&self, file: FileId, host: HostId) -> PathBuf {
         let place = self.host_name(self.platform().place_of(host));
         self.folder.store(place).join(self.workflow().file_name(file))
     }
 
-    /// Where an attempt on a host leaves an output. The number of the drive and that of the operation are the
-    /// attempt's alone, so that no attempt can replace what another one has left.
+    /// Path of an output left by an attempt on a host. The numbers of drive and operation belong to one attempt alone,
+    /// so that none can replace another's output.
     fn left(&self, host: HostId, op: OpId, index: usize) -> PathBuf {
         let place = self.host_name(self.platform().place_of(host));
         self.folder.made(place).join(format!("{}-{}.{index}", self.options.drive, op.0))
@@ -167,7 +166,7 @@ impl MachineBackend<'_> {
         }
     }
 
-    /// What an attempt at a task is to do.
+    /// Attempt to make for a task.
     pub(super) fn attempt(
         &self,
         op: OpId,
@@ -242,7 +241,7 @@ impl MachineBackend<'_> {
         })
     }
 
-    /// What an attempt is told of what it holds: memory, named resources, and devices by their ids. Where the host has
+    /// Environment that describes an attempt's grant: memory, named resources, and devices by their ids. On a host with
     /// devices, a task without one sees none.
     fn grant(&self, work: &Computation<'_>, host: HostId) -> Vec<(String, String)> {
         let mut env = Vec::new();
@@ -320,7 +319,7 @@ impl MachineBackend<'_> {
                     let (stamp, checksum) = (Stamp::of(&found), kept.checksum);
                     self.versions.insert((file, host), Version { stamp, checksum });
                 }
-                None => self.tell(at, What::CopyLost { file, host }),
+                None => self.tell(at, SignalKind::CopyLost { file, host }),
             }
         }
     }

@@ -8,7 +8,7 @@ use slackline_model::{ProcId, TaskId};
 /// Seconds before its announced end in which somebody who goes counts as having come to it.
 const SLACK: f64 = 2.0;
 
-/// Where an attempt was cut off, the next is expected to need this many times as long at least.
+/// Least ratio of the next expected time to that of an attempt that was cut off.
 const GROWTH: f64 = 1.5;
 
 impl MachineBackend<'_> {

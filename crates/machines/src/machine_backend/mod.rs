@@ -25,8 +25,8 @@ use crate::folder::{Failure, Note, RunFolder};
 use files::{named, reads};
 use slackline_engine::Record;
 use slackline_engine::{
-    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
-    Outlook, Reached, Report, Signal, What, Work,
+    Abilities, Accepted, Backend, BackendError, Computation, Liveness, Movement, OpError, OpId,
+    Open, Order, Reached, Report, Signal, SignalKind, Work,
 };
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Block, Inputs, View};
@@ -52,16 +52,16 @@ const THROTTLED: usize = 256;
 /// Most progress that is claimed for what has not ended.
 const NEARLY: f64 = 0.99;
 
-/// How work is done.
+/// Options of a backend of real machines.
 #[derive(Clone, Debug, Default)]
 pub struct MachineOptions {
     /// Transfers take at least the time that they are charged.
     pub throttle: bool,
-    /// What a lone transfer is charged, for planners and the throttle.
+    /// Charges of a lone transfer, for planners and the throttle.
     pub charges: Charges,
     /// Tasks keep to the cores of their host, counted through from the first core of the machine.
     pub pin: bool,
-    /// How attempts are held to the memory that they are granted.
+    /// Enforcement of the memory granted to attempts.
     pub enforce: Enforce,
     /// Seconds after which an attempt is ended.
     pub time_limit: Option<f64>,
@@ -112,7 +112,7 @@ struct Copy {
     stamp: Option<Stamp>,
     /// To where.
     target: HostId,
-    /// What it is called until it is accepted.
+    /// Temporary path until it is accepted.
     part: PathBuf,
     pace: Option<Trickle>,
 }
@@ -122,7 +122,7 @@ pub(crate) struct CompletedCopy {
     file: FileId,
     /// Whole copies that have no names yet: their hosts, paths and states.
     copies: Vec<(HostId, PathBuf, Stamp)>,
-    /// What the file was known to be when the copy began.
+    /// Known version of the file when the copy began.
     known: Option<Version>,
     seconds: f64,
 }
@@ -136,7 +136,7 @@ impl CompletedCopy {
     }
 }
 
-/// Why a copy was not made.
+/// Reason why a copy was not made.
 pub(crate) enum CopyError {
     Stopped,
     Gone { file: FileId, host: HostId, why: String },
@@ -172,9 +172,9 @@ pub struct MachineBackend<'p> {
     leases: BTreeMap<OpId, LeaseState>,
     /// The last operation that was begun for a task: no other may replace its outputs.
     last: HashMap<TaskId, OpId>,
-    /// How often in a row an attempt at a task found an input gone.
+    /// Number of consecutive attempts at a task that found an input missing.
     without_input: HashMap<TaskId, u32>,
-    /// What lies in the stores, by the host whose store it is.
+    /// Versions in the stores, by the host that owns the store.
     versions: HashMap<(FileId, HostId), Version>,
     movers: Workers,
     throttle: Option<Throttle>,
@@ -184,7 +184,7 @@ pub struct MachineBackend<'p> {
     /// Hosts that cannot work, and why.
     lost: Vec<Option<String>>,
     interrupted: Arc<AtomicBool>,
-    /// Who wants to hear of failures as they happen.
+    /// Receiver of failures as they happen.
     failures: Option<Sender<Failure>>,
     /// Seconds after which attempts at tasks were cut off by the end of what made them.
     cut_after: BTreeMap<TaskId, f64>,
@@ -279,7 +279,7 @@ impl<'p> MachineBackend<'p> {
         }
     }
 
-    /// How an operation was accepted that is known already, and is not begun again.
+    /// Acceptance of an operation that is known already, and is not begun again.
     fn known(&self, op: OpId) -> Option<Accepted> {
         let waits = match (self.running.get(&op), self.leases.get(&op)) {
             (Some(running), _) => matches!(running.doing, Doing::Task { waits: true, .. }),
@@ -290,7 +290,7 @@ impl<'p> MachineBackend<'p> {
         Some(if waits { Accepted::Waiting } else { Accepted::Running })
     }
 
-    fn tell(&mut self, at: f64, what: What) {
+    fn tell(&mut self, at: f64, what: SignalKind) {
         self.pending.push(Signal { at, what });
     }
 
@@ -344,7 +344,7 @@ impl<'p> MachineBackend<'p> {
                 {
                     *waits = false;
                     running.since = self.events.clock.now();
-                    self.tell(self.events.clock.now(), What::Running(op));
+                    self.tell(self.events.clock.now(), SignalKind::Running(op));
                 }
             }
             ExecutorEvent::JobEnded(made, at) => {
@@ -364,23 +364,23 @@ impl<'p> MachineBackend<'p> {
                 match how {
                     Ok(moved) if running.cancelling => {
                         moved.discard();
-                        self.tell(at, What::Cancelled(op));
+                        self.tell(at, SignalKind::Cancelled(op));
                     }
                     Ok(moved) => match self.accept_copies(&moved) {
                         Ok(bytes) => {
                             let (seconds, sizes) =
                                 (Some(moved.seconds), vec![(moved.file, bytes as f64)]);
                             let report = Report { seconds, sizes, ..Report::default() };
-                            self.tell(at, What::Done(op, report));
+                            self.tell(at, SignalKind::Done(op, report));
                         }
-                        Err(why) => self.tell(at, What::Failed(op, OpError::Transient(why))),
+                        Err(why) => self.tell(at, SignalKind::Failed(op, OpError::Transient(why))),
                     },
                     Err(CopyError::Stopped) => self.stopped(op, running.cancelling, at),
                     Err(CopyError::Gone { file, host, why }) => {
-                        self.tell(at, What::CopyLost { file, host });
-                        self.tell(at, What::Failed(op, OpError::Transient(why)));
+                        self.tell(at, SignalKind::CopyLost { file, host });
+                        self.tell(at, SignalKind::Failed(op, OpError::Transient(why)));
                     }
-                    Err(CopyError::Error(error)) => self.tell(at, What::Failed(op, error)),
+                    Err(CopyError::Error(error)) => self.tell(at, SignalKind::Failed(op, error)),
                 }
             }
         }
@@ -388,10 +388,13 @@ impl<'p> MachineBackend<'p> {
 
     fn stopped(&mut self, op: OpId, asked: bool, at: f64) {
         let error = || OpError::Transient("it was stopped from outside".to_string());
-        self.tell(at, if asked { What::Cancelled(op) } else { What::Failed(op, error()) });
+        self.tell(
+            at,
+            if asked { SignalKind::Cancelled(op) } else { SignalKind::Failed(op, error()) },
+        );
     }
 
-    /// What an attempt at a task came to, in the terms of the engine.
+    /// Translates the result of an attempt for the engine.
     fn made(&mut self, made: JobResult, cancelling: bool, at: f64) {
         let JobResult { label: Label { op, task, name, host, number }, how } = made;
         if !matches!(how, Err(AttemptError::InputGone { .. })) {
@@ -415,7 +418,7 @@ impl<'p> MachineBackend<'p> {
         let error = match how {
             Ok(done) => {
                 let report = report_of(self.workflow(), task, &done);
-                return self.tell(at, What::Done(op, report));
+                return self.tell(at, SignalKind::Done(op, report));
             }
             Err(AttemptError::Stopped) => return self.stopped(op, cancelling, at),
             Err(AttemptError::InputGone { index, name: input }) => {
@@ -425,7 +428,7 @@ impl<'p> MachineBackend<'p> {
                 let made = file.filter(|file| workflow.producer(*file).is_some());
                 if let Some(file) = file.filter(|f| made.is_some() || !self.is_given(*f, host)) {
                     self.versions.remove(&(file, self.platform().place_of(host)));
-                    self.tell(at, What::CopyLost { file, host });
+                    self.tell(at, SignalKind::CopyLost { file, host });
                 }
                 let times = self.without_input.entry(task).or_default();
                 *times += 1;
@@ -454,7 +457,7 @@ impl<'p> MachineBackend<'p> {
                 self.failed(label, at, reason, exit, last_lines, refused)
             }
         };
-        self.tell(at, What::Failed(op, error));
+        self.tell(at, SignalKind::Failed(op, error));
     }
 
     /// Tells users of a failed attempt, and returns what the engine is told.
@@ -495,19 +498,19 @@ impl<'p> MachineBackend<'p> {
         match event {
             HostEvent::Up(host) => {
                 if self.lost[host.index()].take().is_some() {
-                    self.tell(at, What::HostBack(host));
+                    self.tell(at, SignalKind::HostBack(host));
                 }
             }
             HostEvent::Down { host, keeps_data, why } => {
                 if self.lost[host.index()].replace(why.clone()).is_none() {
-                    self.tell(at, What::HostLost { host, keeps_data });
+                    self.tell(at, SignalKind::HostLost { host, keeps_data });
                 }
                 self.lose(at, |r| r.hosts.contains(&host), Some(host), &why);
             }
             HostEvent::LeaseReady(lease) => {
                 if let Some(state @ LeaseState::Ordered) = self.leases.get_mut(&lease) {
                     *state = LeaseState::Ready;
-                    self.tell(at, What::LeaseReady(lease));
+                    self.tell(at, SignalKind::LeaseReady(lease));
                 }
             }
             HostEvent::LeaseEnded { lease, host, error } => {
@@ -516,7 +519,7 @@ impl<'p> MachineBackend<'p> {
                     let computes = |r: &Running| matches!(r.doing, Doing::Task { .. });
                     let there = |r: &Running| host.is_some_and(|host| r.hosts.contains(&host));
                     self.lose(at, |r| computes(r) && there(r), None, &why);
-                    self.tell(at, What::LeaseEnded(lease, error));
+                    self.tell(at, SignalKind::LeaseEnded(lease, error));
                 }
             }
             HostEvent::JobsLost { ops, why } => {
@@ -524,7 +527,7 @@ impl<'p> MachineBackend<'p> {
                     self.note_cut(op, at);
                     if self.running.remove(&op).is_some() {
                         let error = OpError::Lost { host: None, why: why.clone() };
-                        self.tell(at, What::Failed(op, error));
+                        self.tell(at, SignalKind::Failed(op, error));
                     }
                 }
             }
@@ -538,7 +541,7 @@ impl<'p> MachineBackend<'p> {
             self.note_cut(op, at);
             self.stop(op, true);
             self.running.remove(&op);
-            self.tell(at, What::Failed(op, OpError::Lost { host, why: why.to_string() }));
+            self.tell(at, SignalKind::Failed(op, OpError::Lost { host, why: why.to_string() }));
         }
     }
 
@@ -724,23 +727,25 @@ impl Backend for MachineBackend<'_> {
         let at = self.now;
         for Open { op, work, cancelling } in open {
             match work {
-                Work::Lease { .. } if *cancelling => self.tell(at, What::LeaseEnded(*op, None)),
-                _ if *cancelling => self.tell(at, What::Cancelled(*op)),
+                Work::Lease { .. } if *cancelling => {
+                    self.tell(at, SignalKind::LeaseEnded(*op, None))
+                }
+                _ if *cancelling => self.tell(at, SignalKind::Cancelled(*op)),
                 _ if adopted.iter().any(|label| label.op == *op) => {}
                 Work::Lease { .. } => match work.begin(*op, self) {
                     // It may not have been told.
-                    Ok(Accepted::Running) => self.tell(at, What::LeaseReady(*op)),
+                    Ok(Accepted::Running) => self.tell(at, SignalKind::LeaseReady(*op)),
                     Ok(Accepted::Waiting) => {}
-                    Err(error) => self.tell(at, What::LeaseEnded(*op, Some(error))),
+                    Err(error) => self.tell(at, SignalKind::LeaseEnded(*op, Some(error))),
                 },
                 // The attempt ended with its engine; the next one is another one, with dates of its own.
                 Work::Compute { .. } => {
                     let why = "it was under way when the engine was stopped".to_string();
-                    self.tell(at, What::Failed(*op, OpError::Lost { host: None, why }));
+                    self.tell(at, SignalKind::Failed(*op, OpError::Lost { host: None, why }));
                 }
                 work => match work.begin(*op, self) {
                     Ok(_) => {}
-                    Err(error) => self.tell(at, What::Failed(*op, error)),
+                    Err(error) => self.tell(at, SignalKind::Failed(*op, error)),
                 },
             }
         }
@@ -799,13 +804,13 @@ impl Backend for MachineBackend<'_> {
         }
     }
 
-    fn outlook(&mut self, _: f64) -> Outlook {
+    fn outlook(&mut self, _: f64) -> Liveness {
         if self.is_busy() {
-            Outlook::Busy
+            Liveness::Busy
         } else if self.lost.iter().any(Option::is_some) {
             self.executor.outlook()
         } else {
-            Outlook::Hopeless
+            Liveness::Hopeless
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What the log of a run says about the machine it was left on.
+//! State of the machine that follows from the log of a run.
 
 use crate::attempt::Process;
 use crate::folder::Note;
 use slackline_engine::Record;
-use slackline_engine::{OpId, What, Work};
+use slackline_engine::{OpId, SignalKind, Work};
 use slackline_model::{FileId, HostId, Problem, TaskId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,7 +16,7 @@ pub(super) struct Kept {
     pub(super) doubtful: bool,
 }
 
-/// What is known of a run that goes on.
+/// State of a resumed run.
 #[derive(Clone, Debug, Default)]
 pub struct RecoveredState {
     /// Its date when it was left.
@@ -27,7 +27,7 @@ pub struct RecoveredState {
     pub(super) processes: Vec<Process>,
     /// Hosts that were lost.
     pub(super) lost: BTreeSet<HostId>,
-    /// What lies where.
+    /// Locations of files.
     pub(super) files: BTreeMap<(FileId, HostId), Kept>,
 }
 
@@ -90,14 +90,14 @@ impl RecoveredState {
 
     fn hear(
         &mut self,
-        what: &What,
+        what: &SignalKind,
         works: &HashMap<OpId, &Work>,
         sizes: &mut HashMap<FileId, Kept>,
         problem: &Problem<'_>,
     ) {
         let place = |host: HostId| problem.platform().place_of(host);
         match what {
-            What::Done(op, report) => match works.get(op) {
+            SignalKind::Done(op, report) => match works.get(op) {
                 Some(Work::Compute { procs, .. }) => {
                     let Some(&proc) = procs.first() else { return };
                     let host = place(problem.host_of(proc));
@@ -118,14 +118,14 @@ impl RecoveredState {
                 }
                 Some(Work::Lease { .. }) | None => {}
             },
-            What::HostLost { host, keeps_data } => {
+            SignalKind::HostLost { host, keeps_data } => {
                 self.lost.insert(*host);
                 self.files.retain(|(_, at), _| *keeps_data || at != host);
             }
-            What::HostBack(host) => {
+            SignalKind::HostBack(host) => {
                 self.lost.remove(host);
             }
-            What::CopyLost { file, host } => {
+            SignalKind::CopyLost { file, host } => {
                 self.files.remove(&(*file, place(*host)));
             }
             _ => {}

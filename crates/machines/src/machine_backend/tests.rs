@@ -111,7 +111,7 @@ impl Site<'_> {
         assert_eq!(self.real.compute(OpId(op), work), Ok(Accepted::Running));
     }
 
-    fn end(&mut self, op: u64, how: Result<Completed, AttemptError>) -> Vec<What> {
+    fn end(&mut self, op: u64, how: Result<Completed, AttemptError>) -> Vec<SignalKind> {
         let label = self.jobs.0.borrow()[&OpId(op)].label.clone();
         self.events.ended(JobResult { label, how });
         let mut signals = Vec::new();
@@ -120,7 +120,7 @@ impl Site<'_> {
     }
 
     /// An attempt comes to its end with outputs of some content.
-    fn succeed(&mut self, op: u64, content: &str) -> Vec<What> {
+    fn succeed(&mut self, op: u64, content: &str) -> Vec<SignalKind> {
         let outputs = self.jobs.0.borrow()[&OpId(op)].attempt.outputs.clone();
         let write = |(_, path): (String, PathBuf)| {
             std::fs::write(&path, content).unwrap();
@@ -143,8 +143,8 @@ impl Site<'_> {
     }
 }
 
-fn is_done(told: &[What], op: u64) -> bool {
-    matches!(told, [What::Done(done, _)] if done.0 == op)
+fn is_done(told: &[SignalKind], op: u64) -> bool {
+    matches!(told, [SignalKind::Done(done, _)] if done.0 == op)
 }
 
 #[test]
@@ -156,13 +156,13 @@ fn an_attempt_that_was_given_up_replaces_nothing() {
         site.begin(2, 0, 1);
         assert!(is_done(&site.succeed(2, "second"), 2));
         assert_eq!(site.stored(), "second");
-        assert_eq!(site.succeed(1, "first"), [What::Cancelled(OpId(1))]);
+        assert_eq!(site.succeed(1, "first"), [SignalKind::Cancelled(OpId(1))]);
         assert_eq!((site.stored(), site.left()), ("second".to_string(), 0));
         // It ends before.
         site.begin(3, 0, 0);
         site.real.cancel(OpId(3)).unwrap();
         site.begin(4, 0, 1);
-        assert_eq!(site.succeed(3, "third"), [What::Cancelled(OpId(3))]);
+        assert_eq!(site.succeed(3, "third"), [SignalKind::Cancelled(OpId(3))]);
         assert_eq!((site.stored(), site.left()), ("second".to_string(), 0));
         assert!(is_done(&site.succeed(4, "fourth"), 4));
         // It ends after its host was lost, and once more.
@@ -170,7 +170,7 @@ fn an_attempt_that_was_given_up_replaces_nothing() {
         let why = String::new();
         site.real.host_event(HostEvent::Down { host: HostId(0), keeps_data: true, why });
         let lost = site.succeed(5, "fifth");
-        assert!(!lost.iter().any(|what| matches!(what, What::Done(..))), "{lost:?}");
+        assert!(!lost.iter().any(|what| matches!(what, SignalKind::Done(..))), "{lost:?}");
         assert_eq!((site.stored(), site.left()), ("fourth".to_string(), 0));
     });
 }
@@ -198,7 +198,7 @@ fn outputs_that_cannot_be_kept_are_a_failure_that_passes() {
         std::fs::create_dir_all(blocked.join("x")).unwrap();
         site.begin(1, 0, 0);
         let told = site.succeed(1, "first");
-        assert!(matches!(&told[..], [What::Failed(_, OpError::Transient(_))]), "{told:?}");
+        assert!(matches!(&told[..], [SignalKind::Failed(_, OpError::Transient(_))]), "{told:?}");
         assert_eq!(site.left(), 0);
         std::fs::remove_dir_all(&blocked).unwrap();
         site.begin(2, 0, 0);
@@ -226,18 +226,23 @@ fn inputs_that_stay_away_let_a_task_rest() {
         // A file of the user: there is nothing to make again.
         site.begin(1, 0, 0);
         let told = site.end(1, gone());
-        assert!(matches!(&told[..], [What::Failed(_, OpError::Transient(_))]), "{told:?}");
+        assert!(matches!(&told[..], [SignalKind::Failed(_, OpError::Transient(_))]), "{told:?}");
         // A file that was made: the first time the task is not to blame.
         site.begin(2, 1, 0);
         let told = site.end(2, gone());
-        let lost = |told: &[What]| {
-            matches!(told, [What::CopyLost { .. }, What::Failed(_, OpError::Lost { .. })])
+        let lost = |told: &[SignalKind]| {
+            matches!(
+                told,
+                [SignalKind::CopyLost { .. }, SignalKind::Failed(_, OpError::Lost { .. })]
+            )
         };
         assert!(lost(&told), "{told:?}");
         site.begin(3, 1, 0);
         let told = site.end(3, gone());
-        let rests =
-            matches!(&told[..], [What::CopyLost { .. }, What::Failed(_, OpError::Transient(_))]);
+        let rests = matches!(
+            &told[..],
+            [SignalKind::CopyLost { .. }, SignalKind::Failed(_, OpError::Transient(_))]
+        );
         assert!(rests, "{told:?}");
         // What has run in between is a new beginning.
         site.begin(4, 1, 0);

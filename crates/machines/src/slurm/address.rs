@@ -15,9 +15,9 @@ const NODES: usize = 8;
 /// An address that pilots call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Which.
+    /// The address.
     pub address: IpAddr,
-    /// Why pilots on other machines may not reach it.
+    /// Reason why pilots on other machines may not reach it.
     pub warning: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub fn address(platform: &Platform, given: Option<IpAddr>) -> Found {
     Found { address, warning: warning(address, &nodes) }
 }
 
-/// What is wrong with an address for nodes at these addresses.
+/// Warning about an address for nodes at these addresses.
 fn warning(address: IpAddr, nodes: &[IpAddr]) -> Option<String> {
     let here = !nodes.is_empty() && nodes.iter().all(IpAddr::is_loopback);
     (address.is_loopback() && !here).then(|| {

@@ -210,7 +210,7 @@ fn prefixed(message: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Why a greeting led to no connection.
+/// Reason why a greeting led to no connection.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// Nobody who knows the key answered in time.

@@ -33,7 +33,7 @@ use pilot_server::{Heard, LinkId, PilotServer};
 use pilot_slot::PilotSlot;
 use protocol::{FromPilot, JobTime, Post, ToPilot};
 use serde::{Deserialize, Serialize};
-use slackline_engine::{Accepted, BackendError, OpError, OpId, Outlook};
+use slackline_engine::{Accepted, BackendError, Liveness, OpError, OpId};
 use slackline_model::workflow::Command;
 use slackline_model::{HostId, Platform};
 use slurm_client::{Refusal, Said, SlurmClient, State, Submission, Ticket, gres, licences, of_ids};
@@ -53,7 +53,7 @@ const GREETING: Duration = Duration::from_secs(10);
 /// Time without work after which a pilot is replaced that has too little time left for the next task.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// What a batch job is for.
+/// Purpose of a batch job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -64,12 +64,12 @@ pub enum Mode {
     Job,
 }
 
-/// How the cluster is used.
+/// Use of the cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlurmOptions {
-    /// What a batch job is for.
+    /// Purpose of a batch job.
     pub mode: Mode,
-    /// Where the engine listens, and at which ports it may.
+    /// Address and ports the engine may listen on.
     pub listen: IpAddr,
     /// First and last of these; any that the system chooses if there are none.
     pub ports: Option<(u16, u16)>,
@@ -110,7 +110,7 @@ pub struct Slurm<'p> {
     listed: bool,
     /// A run was taken up: pilots that nobody asks for now are sent away.
     settling: bool,
-    /// Why the last host was given up that has a pilot whatever happens.
+    /// Reason why the last host with a permanent pilot was given up.
     given_up: Option<String>,
     /// Seconds that batch jobs for a host have for tasks, as the last pilot said when it began.
     whole: BTreeMap<HostId, f64>,
@@ -360,7 +360,7 @@ impl<'p> Slurm<'p> {
         }
     }
 
-    /// What the batch system says of its jobs.
+    /// Handles an answer of the batch system.
     fn note(&mut self, said: Said) {
         match said {
             Said::Taken(ticket, job) => match self.slots.get_mut(&ticket.post) {
@@ -474,7 +474,7 @@ impl<'p> Slurm<'p> {
         }
     }
 
-    /// Why no host will ever work again, where that is so.
+    /// Reason why no host will ever work again, where that is so.
     fn is_hopeless(&self) -> Option<&String> {
         let leasable = || self.platform.host_ids().any(|host| self.is_leasable(host));
         let vain = |slot: &PilotSlot| slot.is_given_up() && !slot.is_there();
@@ -496,7 +496,7 @@ impl<'p> Slurm<'p> {
 /// The state of a batch job that used more memory than it had.
 const OUT_OF_MEMORY: &str = "OUT_OF_MEMORY";
 
-/// What came of a job that used more memory than it was granted.
+/// Result of a job that used more memory than it was granted.
 fn out_of_memory(job: &Job) -> Option<JobResult> {
     let grant = job.attempt.limits.memory?;
     let how = Err(AttemptError::Memory { grant, peak: None, last_lines: Vec::new() });
@@ -626,12 +626,12 @@ impl Executor for Slurm<'_> {
         }
     }
 
-    fn outlook(&self) -> Outlook {
-        let mut outlook = Outlook::Hopeless;
+    fn outlook(&self) -> Liveness {
+        let mut outlook = Liveness::Hopeless;
         for slot in self.slots.values().filter(|slot| !slot.is_there()) {
             match slot.hope() {
-                Outlook::Revives => return Outlook::Revives,
-                Outlook::Unknown => outlook = Outlook::Unknown,
+                Liveness::Revives => return Liveness::Revives,
+                Liveness::Unknown => outlook = Liveness::Unknown,
                 _ => {}
             }
         }

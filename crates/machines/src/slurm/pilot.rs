@@ -30,7 +30,7 @@ const CONNECT: Duration = Duration::from_secs(3);
 const GREETING: Duration = Duration::from_secs(3);
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Who a pilot is and for whom it works.
+/// Identity of a pilot, its run and its engine.
 #[derive(Clone, Debug)]
 pub struct Pilot {
     /// The folder of the run.
@@ -41,7 +41,7 @@ pub struct Pilot {
     pub host: u32,
     /// Its name.
     pub name: String,
-    /// Which pilot for this host.
+    /// Number of the pilot for this host.
     pub number: u32,
     /// The drive of the run that started it, whose key it uses.
     pub drive: u32,
@@ -51,7 +51,7 @@ pub struct Pilot {
     pub patience: Duration,
 }
 
-/// What happens to a pilot.
+/// Events of a pilot.
 enum Event {
     Told(u64, ToPilot),
     /// An engine has proven who it is.
@@ -79,7 +79,7 @@ impl JobListener for Teller {
     }
 }
 
-/// Why a pilot ended before its work was done.
+/// Reason why a pilot ended before its work was done.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct PilotError(String);
@@ -135,7 +135,7 @@ struct Duty<'p> {
     link: Option<Writer<TcpStream>>,
     /// A thread tries to reach an engine.
     calling: bool,
-    /// Why no engine was reached last time.
+    /// Reason why the last connection to the engine failed.
     unreached: String,
     /// Connections so far: what comes from an earlier one is old.
     links: u64,

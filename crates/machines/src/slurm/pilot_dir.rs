@@ -80,12 +80,12 @@ impl PilotDir {
         let _ = fs::remove_file(self.root.join("engine"));
     }
 
-    /// Where the engine listens.
+    /// Address of the engine.
     pub(super) fn engine(&self) -> Result<String> {
         self.read("engine")
     }
 
-    /// What a pilot says goes here.
+    /// Path of a pilot's output.
     pub(super) fn words(&self, name: &str) -> PathBuf {
         self.root.join(format!("{name}.log"))
     }
@@ -99,7 +99,7 @@ impl PilotDir {
         self.write(&format!("made/{}", made.label.op.0), made)
     }
 
-    /// What came of a job is known.
+    /// Removes the files of a job with a known result.
     pub(super) fn forget(&self, op: OpId) {
         let _ = fs::remove_file(self.made().join(op.0.to_string()));
     }

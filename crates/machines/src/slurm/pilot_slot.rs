@@ -5,7 +5,7 @@ use super::pilot_server::Outlet;
 use super::protocol::{JobTime, ToPilot};
 use super::slurm_client::{Refusal, State};
 use crate::attempt_pool::{Job, Label};
-use slackline_engine::{Accepted, OpId, Outlook};
+use slackline_engine::{Accepted, Liveness, OpId};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ const LONG_REST: Duration = Duration::from_secs(30);
 /// A batch job that brings a pilot.
 struct Pilot {
     number: u32,
-    /// What the batch system calls it, once that has said so.
+    /// Job id, once the batch system has assigned one.
     job: Option<String>,
     state: State,
     called: bool,
@@ -29,7 +29,7 @@ struct Pilot {
 /// A job that belongs to the post.
 struct Held {
     label: Label,
-    /// What is to be done; an engine that died may have told it before.
+    /// Job to do; an engine that died may have sent it before.
     job: Option<Job>,
     begun: bool,
     /// The pilot has it, by its own words.
@@ -49,9 +49,9 @@ pub(super) struct PilotSlot {
     there: bool,
     /// Since when there is no connection.
     left: Option<Instant>,
-    /// Why the last pilot has ended.
+    /// Reason why the last pilot has ended.
     ended: Option<String>,
-    /// Why pilots were refused, since the last that was not.
+    /// Reason of refusals since the last accepted pilot.
     refused: Option<String>,
     held: BTreeMap<OpId, Held>,
     /// Pilots that never called, since the last that did.
@@ -99,7 +99,7 @@ impl PilotSlot {
         self.pilot.as_ref().map(|pilot| pilot.number)
     }
 
-    /// What the batch system calls its job.
+    /// Id of its batch job.
     pub(super) fn batch_job(&self) -> Option<String> {
         self.pilot.as_ref()?.job.clone()
     }
@@ -109,7 +109,7 @@ impl PilotSlot {
         self.held.values().find_map(|held| Some(held.job.as_ref()?.cores))
     }
 
-    /// What its job is told of what it holds, where it is for one only.
+    /// Value of a variable in the grant of its job, where it serves one task only.
     pub(super) fn granted(&self, variable: &str) -> Option<String> {
         let job = self.held_job()?;
         let of = job.attempt.env.iter().find(|(name, _)| name == variable);
@@ -158,7 +158,7 @@ impl PilotSlot {
         self.rest = Some(Instant::now() + rest);
     }
 
-    /// How it stands with one of its batch jobs.
+    /// Records the state of one of its batch jobs.
     pub(super) fn stands(&mut self, number: u32, job: &str, state: &State) {
         self.last = self.last.max(number);
         let over = matches!(state, State::Over(_));
@@ -220,15 +220,15 @@ impl PilotSlot {
         format!("no pilot could be started: {why}")
     }
 
-    /// What may be hoped for.
-    pub(super) fn hope(&self) -> Outlook {
+    /// Liveness.
+    pub(super) fn hope(&self) -> Liveness {
         let away = |reason: &String| {
             ["NotAvail", "Unavailable", "DOWN", "Down", "DRAIN"].iter().any(|w| reason.contains(w))
         };
         match &self.pilot {
-            _ if self.given_up || !self.wanted => Outlook::Hopeless,
-            Some(Pilot { state: State::Waits(reason), .. }) if away(reason) => Outlook::Unknown,
-            _ => Outlook::Revives,
+            _ if self.given_up || !self.wanted => Liveness::Hopeless,
+            Some(Pilot { state: State::Waits(reason), .. }) if away(reason) => Liveness::Unknown,
+            _ => Liveness::Revives,
         }
     }
 
@@ -316,7 +316,7 @@ impl PilotSlot {
         self.ended = Some(why);
     }
 
-    /// Why the pilot that served is gone: it has ended, or does not call again.
+    /// Reason why the serving pilot is gone: it has ended, or does not reconnect.
     pub(super) fn is_gone(&self, patience: Duration) -> Option<String> {
         if !self.there || self.link.is_some() {
             return None;

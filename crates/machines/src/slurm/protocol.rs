@@ -14,7 +14,7 @@ use std::io::{Error, ErrorKind, Read, Result, Write};
 /// Maximum length of a frame in bytes: a task may read very many files.
 pub(super) const LONGEST: usize = 64 << 20;
 
-/// Which pilot: the one for all tasks of a host, or for one task only.
+/// Identity of a pilot: the one for all tasks of a host, or for one task only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(super) struct Post {
     pub(super) host: HostId,
@@ -22,7 +22,7 @@ pub(super) struct Post {
     pub(super) only: Option<OpId>,
 }
 
-/// How long a batch job may run.
+/// Wall time of a batch job.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct JobTime {
     /// Seconds that are left.

@@ -34,7 +34,7 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// What it is called in its run.
+    /// Short name within its run.
     pub(super) fn short(&self) -> String {
         let only = self.post.only.map_or(String::new(), |op| format!("-op{}", op.0));
         format!("h{}{only}-{}", self.post.host.0, self.number)
@@ -44,7 +44,7 @@ impl Ticket {
         format!("slackline-{run}-{}", self.short())
     }
 
-    /// What a name says, if it is one of this run.
+    /// Parses a job name of this run.
     fn of(name: &str, run: &str) -> Option<Ticket> {
         let rest = name.strip_prefix("slackline-")?.strip_prefix(run)?.strip_prefix("-h")?;
         let words: Vec<&str> = rest.split('-').collect();
@@ -64,7 +64,7 @@ impl Ticket {
 #[derive(Clone, Debug)]
 pub(super) struct Submission {
     pub(super) ticket: Ticket,
-    /// What its job does.
+    /// Script of the job.
     pub(super) script: String,
     pub(super) cores: u32,
     /// Bytes of memory, where they are known.
@@ -79,7 +79,7 @@ pub(super) struct Submission {
 }
 
 impl Submission {
-    /// What `sbatch` is told; `extra` are words of the user, which may override ours.
+    /// Arguments of `sbatch`; `extra` are the user's, which may override ours.
     pub(super) fn words(&self, run: &str, extra: &[String]) -> Vec<String> {
         let mut words: Vec<String> =
             ["--parsable", "--nodes=1", "--ntasks=1", "--no-requeue"].map(str::to_string).into();
@@ -127,7 +127,7 @@ pub(super) fn of_ids(kinds: &[DeviceKind], ids: Option<&str>) -> Vec<DeviceKind>
     among.collect()
 }
 
-/// What of a list `NAME=AMOUNT,…` Slurm knows as licences, which are whole.
+/// Entries of a list `NAME=AMOUNT,…` that Slurm counts as licences, which are whole.
 pub(super) fn licences(resources: Option<&str>, platform: &Platform) -> Vec<String> {
     let known = |name: &str| platform.resources().iter().any(|own| own.slurm && *own.name == *name);
     let one = |word: &str| {
@@ -143,7 +143,7 @@ fn literal(path: &str) -> String {
     if path.contains('\\') { path.replace('\\', "\\\\") } else { path.replace('%', "%%") }
 }
 
-/// How it stands with a job.
+/// State of a batch job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// It waits in the queue, for this reason.
@@ -154,7 +154,7 @@ pub(super) enum State {
 }
 
 impl State {
-    /// Why it waits, where it would do so for ever.
+    /// Reason for waiting, where it would last for ever.
     pub(super) fn is_vain(&self) -> Option<&str> {
         let never = ["BadConstraints", "InvalidAccount", "InvalidQOS"];
         match self {
@@ -164,7 +164,7 @@ impl State {
     }
 }
 
-/// How long a refusal to take a job is going to last.
+/// Duration of a refusal to take a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// Until the controller is back.
@@ -189,13 +189,13 @@ impl Refusal {
     }
 }
 
-/// What is said of a command that is not there.
+/// Message about a command that does not exist.
 const CANNOT_START: &str = "cannot be started";
 
-/// What is said of a command that takes too long.
+/// Message about a command that takes too long.
 pub(super) const NO_ANSWER: &str = "did not answer";
 
-/// What the batch system said.
+/// Answers of the batch system.
 #[derive(Clone, Debug)]
 pub(super) enum Said {
     /// A job was taken; jobs of this number are this pilot.
@@ -358,7 +358,7 @@ fn entry(line: &str, run: &str) -> Option<(Ticket, (String, State))> {
     Some((Ticket::of(name, run)?, (job.to_string(), state)))
 }
 
-/// What a command says; an error is what it complains.
+/// Output of a command; an error holds its message.
 pub(super) fn say(
     program: &str,
     words: &[impl AsRef<OsStr>],
@@ -416,7 +416,7 @@ pub(super) fn say(
     if status.success() { Ok(out) } else { Err(complaint(program, &err)) }
 }
 
-/// What a command complains, on one line.
+/// Error message of a command, on one line.
 fn complaint(program: &str, err: &str) -> String {
     let plain = |line: &str| {
         let line = line.trim();

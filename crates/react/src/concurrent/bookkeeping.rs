@@ -1,6 +1,5 @@
-//! What is kept between calls: who is ready, which processors are free, what every workflow has
-//! left to do and to spend. Events move it on; after anything out of the ordinary it is read off
-//! the situation again.
+//! State kept between calls: ready tasks, free processors, and the remaining work and budget of every workflow. Events
+//! update it; after anything out of the ordinary it is read from the situation again.
 
 use super::times::Times;
 use crate::policy::Event;
@@ -27,9 +26,9 @@ pub(super) struct Account {
     pub(super) critical_path: f64,
     /// Money left; infinite without a budget.
     pub(super) money: f64,
-    /// What the tasks without processor cost at least.
+    /// Least cost of the tasks without processor.
     pub(super) cheapest: f64,
-    /// What all tasks cost at least.
+    /// Least cost of all tasks.
     pub(super) cheapest_of_all: f64,
     /// When it arrived.
     pub(super) arrived: f64,
@@ -56,8 +55,8 @@ impl Account {
         self.unplaced as f64 / self.tasks as f64
     }
 
-    /// How much longer it takes than alone, if a task of this upward rank starts now: the time
-    /// since its arrival and what is left of its longest path, over that path.
+    /// Slowdown of the workflow if a task of this upward rank starts now: the time since its arrival and the rest of
+    /// its longest path, over that path.
     pub(super) fn slowdown(&self, now: f64, rank: f64) -> f64 {
         (now - self.arrived + rank) / self.critical_path
     }
@@ -73,7 +72,7 @@ impl Account {
 pub(super) struct Bookkeeping {
     /// Upward rank of every task.
     pub(super) rank: Vec<f64>,
-    /// What tasks take and cost.
+    /// Times and costs of tasks.
     pub(super) times: Times,
     /// Per workflow.
     pub(super) accounts: Vec<Account>,
@@ -94,7 +93,7 @@ pub(super) struct Bookkeeping {
     until: Vec<f64>,
     /// First processor of every host, and their number at the end.
     first_proc: Vec<u32>,
-    /// What is held of pools; none where cores alone decide.
+    /// Pools in use; none where cores alone decide.
     room: Option<Room>,
     /// Something happened that events do not tell in full.
     stale: bool,

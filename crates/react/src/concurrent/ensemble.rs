@@ -1,11 +1,11 @@
 //! DPDS and WA-DPDS (Malawski, Juve, Deelman, Nabrzyski, 2015; recalled): many workflows under one
 //! budget and one deadline, those of higher priority first, on machines that are leased.
 //!
-//! How many machines are held is the matter of the [`Provisioning`]. Machines that are always there take part too;
-//! what they cost is paid task by task, and a task goes only where it can be paid. An idle processor takes the
-//! ready task of the workflow of highest priority, of highest upward rank in it. At the deadline everything
-//! stops. WA-DPDS looks at a workflow before its first task: one that costs more, on the cheapest machines there
-//! are, than the budget leaves besides those admitted before is not begun.
+//! The number of leased machines is decided by [`Provisioning`]. Machines that are always there take part too; their
+//! cost is paid task by task, and a task goes only where it can be paid. An idle processor takes the ready task of the
+//! workflow of highest priority, of highest upward rank in it. At the deadline everything stops. WA-DPDS examines a
+//! workflow before its first task: it is rejected if its cost on the cheapest machines exceeds the budget left by those
+//! admitted before.
 //! O(tasks x processors) per call. Ties: the workflow that arrived first, the lower task, the lower processor.
 
 use super::open;
@@ -28,11 +28,11 @@ pub struct Ensemble {
     rank: Vec<f64>,
     /// Per workflow: whether it was looked at.
     seen: Vec<bool>,
-    /// What the tasks of admitted workflows that have not started cost at least.
+    /// Least cost of the tasks of admitted workflows that have not started.
     promised: f64,
-    /// What the tasks that have started cost by the second.
+    /// Cost of started tasks that are paid by the second.
     used: f64,
-    /// What tasks on machines that are always there cost.
+    /// Cost of tasks on machines that are always there.
     spent: f64,
     fleet: Option<Provisioning>,
 }
@@ -172,7 +172,7 @@ impl Ensemble {
     }
 }
 
-/// What a task costs on the cheapest processor.
+/// Cost of a task on the cheapest processor.
 fn least_cost(problem: &Problem<'_>, task: TaskId) -> f64 {
     let width = f64::from(problem.workflow().width(task).0);
     let costs = problem.proc_ids().map(|p| problem.exec_on(task, p) * problem.price(p) * width);

@@ -1,13 +1,13 @@
 //! Exclusive reservation (named by Arabnejad, Barbosa, 2017 as a way to share; recalled): every
 //! workflow gets processors of its own and keeps them until its last task ends.
 //!
-//! Who comes first is served first: the workflow that has waited longest takes the fastest free processors,
-//! as many as it is to have (all that are there, if there are fewer, and all that are free, if a
-//! task of it fits on none of those), or everybody waits. A planner
-//! for one workflow fills them: HEFT, or DBCS where the workflow has a budget and a deadline that it can
-//! keep. Who fits nowhere lets others pass and is looked at again whenever something happens. After a loss or a failure the rests are planned again on what is
-//! left of each reservation; hosts that come back complete those that have too few processors. Ties: the workflow that arrived first, the lower processor. A plan of one workflow
-//! and O(tasks known) per arrival.
+//! First come, first served: the workflow that has waited longest takes the fastest free processors, as many as it is
+//! to have (all of them, if there are fewer, and all that are free, if a task of it fits on none of those), or all
+//! wait. A planner for one workflow fills them: HEFT, or DBCS where the workflow has a budget and a deadline that it
+//! can keep. A workflow that fits nowhere is overtaken and examined again at the next event. After a loss or a failure
+//! the unfinished tasks are planned again on the rest of each reservation; hosts that come back complete reservations
+//! with too few processors. Ties: the workflow that arrived first, the lower processor. A plan of one workflow and
+//! O(tasks known) per arrival.
 
 use super::open;
 use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
@@ -19,7 +19,7 @@ use slackline_schedule::Request;
 use slackline_schedule::list::heft::HEFT;
 use slackline_schedule::qos::dbcs::DBCS;
 
-/// What fills the processors of a workflow.
+/// Planner that fills the processors of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inside {
     /// HEFT.
@@ -134,7 +134,7 @@ impl Exclusive {
         Ok(true)
     }
 
-    /// What all workflows are to do on their processors.
+    /// Plan of all workflows on their processors.
     fn plan(&self, now: &Situation) -> Plan {
         let all = self.planned.iter().flatten().filter(|a| !now.task(a.task).is_done());
         Plan { assignments: all.cloned().collect(), transfers: self.transfers, ..Plan::default() }

@@ -1,4 +1,4 @@
-//! Which task of the pool comes next.
+//! Order of tasks in the pool.
 
 use super::bookkeeping::Bookkeeping;
 use crate::situation::Situation;
@@ -6,7 +6,7 @@ use slackline_model::{TaskId, approx};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Which task comes first. Ties: the workflow that arrived first, then the lower task.
+/// Order of tasks. Ties: the workflow that arrived first, then the lower task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Upward rank: rising while several workflows compete, falling in one alone (RANK_HYBD).
@@ -41,7 +41,7 @@ pub enum TimeLeft {
     Printed,
     /// `SD / D`.
     SubDeadline,
-    /// What is left until the deadline, over the deadline.
+    /// Time left until the deadline, over the deadline.
     Remaining,
 }
 

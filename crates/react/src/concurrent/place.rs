@@ -1,11 +1,11 @@
-//! Which processor a task gets, or that it waits for a later round.
+//! Choice of a task's processor, or to wait for a later round.
 
 use super::bookkeeping::Bookkeeping;
 use crate::ready_dispatch;
 use crate::situation::Situation;
 use slackline_model::{HostId, TaskId, approx};
 
-/// Which processor. Ties: the earlier end, the lower cost, the lower processor.
+/// Choice of a processor. Ties: the earlier end, the lower cost, the lower processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The free processor where the task ends first.
@@ -30,7 +30,7 @@ pub(super) struct Candidate {
     pub(super) host: HostId,
     /// When it would end there.
     pub(super) finish: f64,
-    /// What it would cost there.
+    /// Cost there.
     cost: f64,
 }
 
@@ -55,7 +55,7 @@ impl Place {
         matches!(self, Place::Affordable | Place::Quality | Place::SubDeadline)
     }
 
-    /// Where a task goes, if anywhere now.
+    /// Place of a task, if there is one now.
     pub(super) fn choose(
         self,
         book: &Bookkeeping,

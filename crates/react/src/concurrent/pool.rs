@@ -1,9 +1,9 @@
-//! Which tasks compete: the pool of a round.
+//! Pool of a round: the tasks that compete.
 
 use super::bookkeeping::Bookkeeping;
 use slackline_model::TaskId;
 
-/// What fills the pool.
+/// Rule that fills the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     /// All ready tasks of all workflows.

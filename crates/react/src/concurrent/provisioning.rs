@@ -1,4 +1,4 @@
-//! How many leased machines an ensemble holds (the provisioning of DPDS, recalled).
+//! Number of leased machines an ensemble holds (the provisioning of DPDS, recalled).
 //!
 //! At the start as many are ordered as the budget can hold until the deadline, of the kind on which
 //! the work costs least. From then on the fleet is looked at ten times per billing period: where more
@@ -33,7 +33,7 @@ pub(super) struct Provisioning {
     billing: Billing,
     /// Money per second of one machine.
     price: f64,
-    /// How many it may hold.
+    /// Upper bound of machines held.
     most: usize,
     next_look: f64,
     /// When machines were last ordered, and how many: the situation knows of them afterwards.

@@ -30,7 +30,7 @@ pub struct FdwsQueues {
     queues: Vec<Vec<Slot>>,
 }
 
-/// Where a task would go, and from when to when.
+/// Candidate place of a task, with start and end.
 struct Spot {
     procs: Vec<ProcId>,
     slot: Slot,
@@ -61,7 +61,7 @@ impl FdwsQueues {
         }
     }
 
-    /// What ended leaves its queue; what is late pushes the rest on.
+    /// Removes ended tasks from their queues; late ones delay the rest.
     fn move_on(&mut self, now: &Situation) {
         for (proc, queue) in self.queues.iter_mut().enumerate() {
             queue.retain(|slot| !now.task(slot.task).is_done());

@@ -1,4 +1,4 @@
-//! What tasks take and cost on each kind of machine, worked out once and kept.
+//! Cached times and costs of tasks on each kind of machine.
 
 use crate::situation::Situation;
 use slackline_model::{HostId, Problem, ProcId, TaskId};

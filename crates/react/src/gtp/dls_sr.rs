@@ -24,7 +24,7 @@ pub struct DlsSr {
     costing: Costing,
     /// Per task: static level plus median time; its dynamic level is this less its finish.
     level: Vec<f64>,
-    /// Where each task was last planned.
+    /// Last planned processor of each task.
     planned: Vec<Option<ProcId>>,
     /// Per task: the date by which it has to end.
     latest: Vec<f64>,

@@ -26,7 +26,7 @@ pub struct Costing {
     pub hysteresis: f64,
 }
 
-/// What the pass expects.
+/// Result of the pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// Per task: its processors; empty only for tasks that can run nowhere.
@@ -60,7 +60,7 @@ pub struct Pass<'a, 'p> {
     free: Vec<f64>,
     /// The hosts of the processors given to each task.
     hosts: Vec<Holders>,
-    /// Whose result will have to be recomputed: no source yet.
+    /// Previous processors of tasks whose results have to be recomputed; these are no source yet.
     previous: &'a [Option<ProcId>],
     /// Room for what is worked out for one task after the other.
     scratch: Scratch,
@@ -72,7 +72,7 @@ struct Scratch {
     candidates: Vec<Candidate>,
 }
 
-/// Who is preferred of candidates that end alike: where the task is placed, where it was planned, the lowest.
+/// Preference among candidates of equal end: the present processor, the planned one, the lowest.
 struct Ties {
     own: Option<ProcId>,
     planned: Option<ProcId>,
@@ -217,7 +217,7 @@ impl<'a, 'p> Pass<'a, 'p> {
         }
     }
 
-    /// Where the data of an edge is, if it was made there and is nowhere else: the common case.
+    /// The only copy of an edge's data, where it was made and never moved: the common case.
     fn only_copy(&self, edge: EdgeId, producer_hosts: &[HostId]) -> Option<HostId> {
         let mut files = self.problem.workflow().edge_files(edge);
         let (Some(file), None) = (files.next(), files.next()) else { return None };
@@ -429,7 +429,7 @@ impl<'a, 'p> Pass<'a, 'p> {
         &self.estimate.procs[task.index()]
     }
 
-    /// What came out.
+    /// Result of the pass.
     pub fn finish(self) -> Expected {
         self.estimate
     }

@@ -25,7 +25,7 @@ pub enum Period {
     OfMakespan(f64),
 }
 
-/// Which member of the family.
+/// Member of the family.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variant {
     /// Re-use copies left behind by migrations (`/c`).
@@ -60,9 +60,9 @@ pub struct Gtp {
     period: f64,
     /// Upward rank of every task, computed once.
     rank: Vec<f64>,
-    /// Where each task was last planned.
+    /// Last planned processor of each task.
     planned: Vec<Option<ProcId>>,
-    /// How often it was moved since.
+    /// Number of moves since then.
     moves: Vec<u32>,
 }
 
@@ -102,7 +102,7 @@ impl Gtp {
         Ok(())
     }
 
-    /// What a rescheduling point does.
+    /// Carries out a rescheduling point.
     pub(crate) fn reschedule(
         &mut self,
         now: &Situation,

@@ -1,4 +1,4 @@
-//! Which finished tasks must be done again after processors died.
+//! Finished tasks that must be repeated after processors died.
 //!
 //! The printed rule of GTP/r ("some out-edge is not fully received, or a successor on the same
 //! processor is rewound") never rewinds an unfinished exit task, counts edges to finished

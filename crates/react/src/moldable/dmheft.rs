@@ -54,7 +54,7 @@ impl Postponing {
     }
 }
 
-/// Which ready task comes first.
+/// Order of ready tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Queue {
     /// The lowest precedence level, then the most work.
@@ -69,7 +69,7 @@ pub enum Queue {
 pub struct Dmheft {
     /// When a task had better wait; never if `None`.
     pub postponing: Option<Postponing>,
-    /// Which ready task comes first.
+    /// Order of ready tasks.
     pub queue: Queue,
     /// Transfers from parents count when a cluster is chosen; else the one with most idle power.
     pub transfers: bool,

@@ -19,12 +19,12 @@ pub enum Trigger {
     Spare,
 }
 
-/// What really happened.
+/// Real course of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfflineRun {
     /// Real placements.
     pub schedule: Schedule,
-    /// How often the rest was planned again.
+    /// Number of re-plannings.
     pub reschedulings: usize,
     /// The tasks before which that happened.
     pub before: Vec<TaskId>,

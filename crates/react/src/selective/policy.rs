@@ -23,7 +23,7 @@ const SMALL: usize = 1_000;
 /// That of a larger one only once this share of the tasks beyond those has ended since the last plan.
 const LASTS: f64 = 0.1;
 
-/// What a start may be late by.
+/// Tolerated lateness of a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
     /// The slack: until the makespan is expected to move.
@@ -44,7 +44,7 @@ pub struct Selective {
     /// Tasks not yet started, by planned start; started ones are skipped lazily.
     orders: Vec<Vec<TaskId>>,
     next: Vec<usize>,
-    /// How many tasks have to be done before the rest is planned again because of a delay.
+    /// Number of finished tasks before the next re-planning because of a delay.
     lasts_until: usize,
     stranded: Stranded,
 }

@@ -2,7 +2,7 @@
 
 use slackline_model::{Problem, Schedule, TaskId};
 
-/// How much later each task may end.
+/// Spare time of each task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spare {
     /// Per task: delay that moves no dependent's start (MinSpare).

@@ -21,7 +21,7 @@ const CROWDED: u64 = 25_000_000;
 pub(super) type Candidate = (&'static str, Plan);
 
 impl Slackline {
-    /// What `static` would follow, and its planned length.
+    /// The plan `static` would follow, and its planned length.
     pub(super) fn plain(&self, now: &Situation) -> Option<(Plan, f64)> {
         let problem = now.nominal_problem().ok()?;
         let schedule = registry::usual(&problem).plan(&problem, &Request::default()).ok()?;
@@ -29,7 +29,7 @@ impl Slackline {
         Some((plan, schedule.makespan()))
     }
 
-    /// What `static` would follow from here on, with the present window.
+    /// The plan `static` would follow from here on, with the present window.
     pub(super) fn plan_anew(&self, now: &Situation) -> Option<Plan> {
         let problem = now.problem().ok()?;
         let schedule = registry::usual(&problem).plan(&problem, &Request::default()).ok()?;
@@ -68,8 +68,7 @@ impl Slackline {
         })
     }
 
-    /// What `static` followed at first, as far as it is not done; nothing where that does not end
-    /// before `limit`.
+    /// The unfinished part of the first plan of `static`; none where it does not end before `limit`.
     pub(super) fn back_to_static(
         &mut self,
         context: &PlanningContext<'_, '_>,

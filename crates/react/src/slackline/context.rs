@@ -1,4 +1,4 @@
-//! What plans are made from and judged by: the unfinished rest at levels to expect.
+//! Planning problem of the unfinished rest, at expected levels.
 
 use super::forecast::Future;
 use crate::situation::Situation;

@@ -1,6 +1,5 @@
-//! How far run times are from estimates, seen while running: of tasks that are done, per kind, and of
-//! those that run, by how far they are, at the levels that their hosts had meanwhile. Forecasts and
-//! plans are made with what that says.
+//! Ratio of run times to estimates, observed during the run: of finished tasks, per kind, and of running ones by their
+//! progress, at the levels their hosts had meanwhile. Forecasts and plans use it.
 
 use super::history::History;
 use crate::learned::Figure;
@@ -115,8 +114,8 @@ impl Estimates {
         if count < FEWEST { 0.0 } else { (squares / count).sqrt() }
     }
 
-    /// How long a task that has not begun takes over what is estimated. Estimates of kinds that the
-    /// run itself has corrected are left alone.
+    /// Expected ratio of run time to estimate of a task that has not begun. Estimates of kinds that the run itself has
+    /// corrected are left alone.
     fn of_kind(&self, kind: KindId, now: &Situation) -> f64 {
         let taught = now.taught.kinds.get(&kind).is_some_and(Figure::is_sure);
         match self.kinds.get(&kind).filter(|seen| seen.count >= FEWEST && !taught) {
@@ -149,7 +148,7 @@ impl Estimates {
         Ok(now.workflow.tasks().map(factor).collect())
     }
 
-    /// How long a task that is done took over what was estimated.
+    /// Ratio of run time to estimate of a finished task.
     pub(super) fn of_done(&self, task: TaskId) -> Option<f64> {
         self.factors.get(task.index()).copied().flatten()
     }

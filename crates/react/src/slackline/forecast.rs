@@ -1,9 +1,7 @@
-//! What a plan would come to if nothing changed any more: a quick forward run of the engine's own
-//! rules (queues in order, inputs pulled through a window or pushed) over links that transfers
-//! share ([`Links`]). Planners assume that transfers never meet; on a busy network
-//! that is wrong by a factor of several, and choosing between plans needs better.
-//! O((v + transfers) log v). Pools serve in planned order, as in the run ([`turns`]).
-
+//! Forecast of a plan's makespan if nothing changes any more: a quick forward run of the engine's own rules (queues in
+//! order, inputs pulled through a window or pushed) over links that transfers share ([`Links`]). Planners assume that
+//! transfers never meet; on a busy network that is wrong by a factor of several, and choosing between plans needs
+//! better. O((v + transfers) log v). Pools serve in planned order, as in the run ([`turns`]).
 mod turns;
 
 use crate::policy::{Assignment, Plan, Transfers};
@@ -15,12 +13,12 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::ops::Range;
 use turns::Turns;
 
-/// What is known of the rest of a run: how things are, and how they are expected to be later.
+/// Present state of a run, and the levels expected later.
 #[derive(Clone, Copy)]
 pub struct Future<'a, 'p> {
     /// The unfinished rest at the levels of now.
     pub problem: &'a Problem<'p>,
-    /// How things are.
+    /// Present state.
     pub now: &'a Situation,
     /// From a date on: the same tasks at other levels.
     pub later: Option<(f64, &'a Problem<'p>)>,
@@ -54,7 +52,7 @@ pub struct Forecaster {
     pub(super) links: Known,
 }
 
-/// What a plan would come to.
+/// Forecast of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
     /// When the last task would end; infinite when some task never would, or not before the
@@ -112,7 +110,7 @@ impl Due {
         due
     }
 
-    /// Who comes first in a part of the tournament.
+    /// Winner of a part of the tournament.
     #[inline]
     fn winner(&self, at: usize) -> u32 {
         let leaves = self.dates.len();
@@ -146,10 +144,10 @@ impl Due {
 #[derive(Clone, Copy)]
 struct ForecastTask<'a> {
     procs: &'a [ProcId],
-    /// How long it takes there, at the levels of now and later.
+    /// Seconds there, at the levels of now and later.
     seconds: (f64, f64),
-    /// Where there is a limit: the least time from its end to that of the plan, whenever it ends, and if that
-    /// is when levels are those of later.
+    /// With a limit: the least time from its end to that of the plan, for any end, and for one at later levels.
+    /// levels.
     tail: (f64, f64),
     host: u32,
     /// Its place in the plan.
@@ -211,7 +209,7 @@ struct Run<'a, 'p> {
     /// The plan cannot end before the limit.
     hopeless: bool,
     busy: Vec<bool>,
-    /// What tasks share besides processors; none where processors alone decide.
+    /// Order of tasks in pools; none where processors alone decide.
     turns: Option<Turns>,
     /// Per host: when it can compute, where some have to be leased first.
     ready: Vec<f64>,
@@ -221,7 +219,7 @@ struct Run<'a, 'p> {
     staged: BTreeMap<LinkId, VecDeque<(TaskId, FileId)>>,
     left: usize,
     times: Vec<(f64, f64)>,
-    /// Who asks for what a task has made; empty in between.
+    /// Tasks that ask for a finished task's data; empty in between.
     asking: Vec<(u32, TaskId, EdgeId)>,
 }
 
@@ -388,7 +386,7 @@ impl<'a, 'p> Run<'a, 'p> {
             && state.procs() == Some(&assignment.procs[..])
     }
 
-    /// How long a task takes on its processors, now and later.
+    /// Seconds of a task on its processors, now and later.
     fn seconds_of(&self, task: TaskId, procs: &[ProcId]) -> (f64, f64) {
         // The parts of a task over several hosts wait for the slowest; one whose likes could not hold the
         // task alone has no time of its own.
@@ -509,7 +507,7 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
-    /// What happens next.
+    /// Next event.
     fn next(&mut self) -> Option<(f64, End)> {
         let (link, when) = self.due.first();
         if self.ends.peek().is_none_or(|Reverse((other, _))| when < *other) {
@@ -561,7 +559,7 @@ impl<'a, 'p> Run<'a, 'p> {
         Forecast { makespan, times: self.times }
     }
 
-    /// What travels, computes and becomes ready from now on.
+    /// Starts the transfers and tasks that are under way or ready.
     fn begin_all(&mut self, plan: &Plan) {
         let procs = 0..self.busy.len();
         procs.clone().for_each(|proc| self.move_window(ProcId::new(proc)));
@@ -716,7 +714,7 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
-    /// Who is next in a pool where something has changed starts if it can; that lets in those behind it.
+    /// Starts the next task of each changed pool if it can start, then those behind it.
     fn wake(&mut self) {
         while let Some(task) = self.turns.as_mut().and_then(|turns| turns.waking.pop()) {
             self.start_of(task);

@@ -1,5 +1,5 @@
-//! Which levels were seen, and from when on: what a task computed between two dates tells how far its
-//! estimate was off, and another plan can be followed through the same levels.
+//! History of observed levels: progress between two dates gives the error of an estimate, and another plan can be
+//! followed through the same levels.
 
 use crate::plan_simulator::LevelForecast;
 use crate::policy::Event;
@@ -67,7 +67,7 @@ impl History {
         }
     }
 
-    /// What has been seen since a date.
+    /// Levels observed since a date.
     pub(super) fn since(&self, date: f64) -> LevelForecast {
         LevelForecast {
             hosts: self.seen.hosts.iter().map(|levels| after(levels, date)).collect(),
@@ -89,7 +89,7 @@ impl History {
     }
 }
 
-/// Which of the levels holds at a date; the first before it was seen.
+/// Index of the level at a date; the first before any observation.
 fn holding<T>(seen: &[(f64, T)], date: f64) -> usize {
     seen.partition_point(|(from, _)| *from <= date).saturating_sub(1)
 }
@@ -106,7 +106,7 @@ fn halve(levels: &mut Vec<(f64, f64)>) {
     *levels = (0..levels.len()).step_by(2).flat_map(mean).collect();
 }
 
-/// What holds at a date, and what came later.
+/// Level at a date, and later ones.
 fn after<T: Clone>(seen: &[(f64, T)], date: f64) -> Vec<(f64, T)> {
     let at = holding(seen, date);
     let from = |(from, level): &(f64, T)| (from.max(date), level.clone());

@@ -46,8 +46,7 @@ impl Slackline {
         Ok(())
     }
 
-    /// What `static` would follow, with the window that suits it, unless another plan is clearly
-    /// better.
+    /// The plan `static` would follow, with the window that suits it, unless another plan is clearly better.
     fn first_choice(
         &mut self,
         context: &PlanningContext<'_, '_>,
@@ -78,8 +77,8 @@ impl Slackline {
             .ok_or_else(|| "no planner finds a plan".to_string())
     }
 
-    /// What `static` would follow with each window: the best in roll-outs, where the effort allows
-    /// them, else by forecast; near-ties go to the window that comes first.
+    /// The plan `static` would follow with each window: the best in roll-outs, where the effort allows them, else by
+    /// forecast; near-ties go to the earlier window.
     fn first_window(
         &mut self,
         context: &PlanningContext<'_, '_>,

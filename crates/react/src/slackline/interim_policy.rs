@@ -16,7 +16,7 @@ use crate::situation::Situation;
 const REPLANNING: f64 = 0.25;
 const COSTING: f64 = 1.0;
 
-/// What HEFT's plan of the rest has to gain, as a share of the remaining time.
+/// Least gain of HEFT's plan of the rest, as a share of the remaining time.
 const GAIN: f64 = 0.01;
 
 /// A roll-out that follows a habit takes about as long as this many that do not, and all that are tried at a
@@ -29,7 +29,7 @@ pub(super) const WORTH: usize = 2 * InterimKind::ALL.len() * COST;
 pub(super) enum InterimKind {
     /// HEFT plans the rest for the levels as they are; that is followed where it ends sooner.
     Heft,
-    /// What has not ended is costed anew as GTP/c does, and moves for any gain.
+    /// Re-estimates unfinished tasks as GTP/c does, and moves them for any gain.
     Gtp,
 }
 
@@ -69,7 +69,7 @@ impl InterimPolicy {
         }
     }
 
-    /// What it has cost so far, in tasks that roll-outs follow.
+    /// Effort so far, in tasks that roll-outs follow.
     pub(super) fn effort(&self) -> usize {
         self.planned / 16
     }
@@ -121,7 +121,7 @@ impl Slackline {
         InterimPolicy { method, pause, last, planned: 0 }
     }
 
-    /// What is under way and the best of the others, each with other habits.
+    /// The plan under way and the best of the others, each with other interim policies.
     pub(super) fn with_interim_policies(
         &self,
         context: &PlanningContext<'_, '_>,
@@ -154,7 +154,7 @@ impl Slackline {
                 .is_some_and(|interim_policy| interim_policy.wants(events, now))
     }
 
-    /// What the habit makes of what has happened.
+    /// Response of the interim policy to events.
     pub(super) fn go_on(
         &mut self,
         events: &[Event],

@@ -1,16 +1,12 @@
-//! What levels to plan with. A policy that believes what it sees chases every passing dip; one
-//! that ignores it works on slow machines. From look to look some resources change: that tells
-//! how long a level lasts, and so how much of the present one is left over the time the plan is
-//! for. What comes after it is what resources were seen to change to: this one, and all of its
-//! kind. (Levels from before the first change tell nothing of that: everything may have begun at
-//! its peak.) Levels that change often may still change little: where steps are small beside how far levels
-//! lie apart, a slow host stays slow through many of them ([`Levels::keeps`]). One possible course of things is
-//! drawn from the same: lifetimes of that mean, and after each a step that hosts at about that level were seen
-//! to take.
-//!
-//! In real runs nobody sees levels; they are learnt from run times. The first one that is learnt of a host, or of a
-//! connection, is news but no change: it may have been so from the start, and tells nothing of what others will do. A few changes
-//! that are learnt tell no more than that they took place.
+//! Expected levels for planning. A policy that trusts every observation chases every passing dip; one that ignores them
+//! uses slow machines. The share of resources that change between two evaluations gives the lifetime of a level, and so
+//! the weight of the present one over the time of the plan. Later levels are drawn from observed changes: of this
+//! resource, and of all of its kind. (Levels from before the first change are no evidence: all may have begun at their
+//! peak.) Levels that change often may still change little: where steps are small beside the distance between levels, a
+//! slow host stays slow through many of them ([`Levels::keeps`]). Possible futures are drawn from the same model:
+//! lifetimes of that mean, and after each a step that hosts at about that level were seen to take. In real runs levels
+//! are not observed but learnt from run times. The first one learnt of a host, or of a connection, is no change: it may
+//! have held from the start, and says nothing of others.
 
 use super::estimates::Estimates;
 use crate::learned::LearnedFigures;
@@ -48,7 +44,7 @@ const LEARNT: usize = 3;
 /// Changes of one host that a course has at most.
 const COURSE: usize = 64;
 
-/// What has been seen of the levels of hosts and of the network.
+/// Observed levels of hosts and of the network.
 #[derive(Debug, Default)]
 pub(super) struct LevelModel {
     peak: Option<View>,
@@ -104,9 +100,8 @@ impl Levels {
         self.steps += (level - before) * (level - before);
     }
 
-    /// How much of what sets a level apart from the mean is left after a change: 0 where levels are drawn
-    /// anew, nearly 1 where they move in small steps. Two levels that have nothing to do with each other are twice
-    /// the variance apart, squared.
+    /// Share of a level's deviation from the mean that remains after a change: 0 where levels are drawn independently,
+    /// nearly 1 where they move in small steps. Two independent levels are twice the variance apart, squared.
     fn keeps(&self) -> f64 {
         let (count, sum, squares) = self.seen;
         let apart = 2.0 * (squares / count - (sum / count) * (sum / count));
@@ -117,8 +112,8 @@ impl Levels {
         (1.0 - redrawn).clamp(0.0, KEPT)
     }
 
-    /// How often per second levels forget where they were: over a look as much as the changes seen at looks take
-    /// from them.
+    /// Rate per second at which levels revert to the mean; over one interval as much as the changes between evaluations
+    /// show.
     fn forgets(&self) -> f64 {
         let changed = -(-self.rate * self.span).exp_m1();
         if changed > 0.0 { -(-changed * (1.0 - self.keeps())).ln_1p() / self.span } else { 0.0 }
@@ -136,7 +131,7 @@ impl Levels {
         }
     }
 
-    /// How long a level lasts on average, if steps are as large as those seen at looks.
+    /// Mean lifetime of a level, if steps are as large as those observed at evaluations.
     fn lifetime(&self) -> f64 {
         (1.0 - self.keeps()) * inverse(self.forgets())
     }
@@ -147,7 +142,7 @@ impl Levels {
         if changes > 1e-6 { -(-changes).exp_m1() / changes } else { 1.0 }
     }
 
-    /// What a resource is expected to come to, where others change to the given mean.
+    /// Expected next level of a resource, where others change to the given mean.
     fn next(&self, index: usize, others: Option<f64>) -> Option<f64> {
         let ((own, times), keeps) = (self.own[index], self.keeps());
         // One step does not lead there where steps are small.
@@ -225,7 +220,7 @@ fn inverse(rate: f64) -> f64 {
     if rate > 0.0 { 1.0 / rate } else { f64::INFINITY }
 }
 
-/// How long something lasts, by the exponential law.
+/// Duration drawn from the exponential law.
 fn lasts(mean: f64, draws: &mut Stream) -> f64 {
     -mean * (1.0 - draws.random::<f64>()).ln()
 }
@@ -256,8 +251,8 @@ impl LevelModel {
         self.seen.as_ref()?.availability.get(host.index()).copied()
     }
 
-    /// What is seen, but with the levels of before where hosts stand still that did not at the last
-    /// look; nothing where none does. One that has gone says so itself.
+    /// The view, with earlier levels for hosts that stand still now and did not at the last evaluation; none where
+    /// there is no such host. A host that has gone reports so itself.
     pub(super) fn patient(&mut self, view: &View) -> Option<View> {
         let seen = self.seen.as_ref()?;
         let mut patient: Option<View> = None;
@@ -349,8 +344,7 @@ impl LevelModel {
         news || hosts.0 + pairs.0 > 0.0
     }
 
-    /// How long present levels tell something of those to come, from now on: of hosts where those change, else of
-    /// the network.
+    /// Mean time for which present levels still predict later ones: of hosts where those change, else of the network.
     pub(super) fn lifetime(&self) -> f64 {
         inverse(if self.hosts.rate > 0.0 { self.hosts.forgets() } else { self.pairs.forgets() })
     }

@@ -1,6 +1,6 @@
 //! Our own policy.
 //!
-//! What the published ones miss, and what this one does about it:
+//! Weaknesses of the published policies, and the answers of this one:
 //!
 //! - *Predictions ignore contention.* Every candidate plan, the present one included, is judged by
 //!   a forecast in which transfers share links ([`forecast`]), and one way of making plans
@@ -68,12 +68,12 @@ use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId};
 use slackline_schedule::list::ranks;
 use static_baseline::StaticBaseline;
 
-/// What a forecast must promise, as a share of the remaining time, for results to be made again, of a first plan
-/// that cannot be rolled out, and of a plan for several workflows.
+/// Least forecast gain, as a share of the remaining time, for repeating results, for a first plan that cannot be rolled
+/// out, and for a plan for several workflows.
 const WORTH_IT: f64 = 0.08;
 
-/// What a forecast must promise to be rolled out, or followed where that cannot be afforded; and what roll-outs
-/// must show: more where work is lost than where tasks that have not begun change places.
+/// Least forecast gain for a roll-out, or for adoption where that is too expensive; and least gain in roll-outs: more
+/// where work is lost than where tasks that have not begun change places.
 const PROMISING: f64 = 0.03;
 const MOVING: Margins = Margins {
     stopping: Margin { gain: 0.03, doubt: 1.0, loss: TAIL },
@@ -95,7 +95,7 @@ const FIRST: Margins = Margins::both(Margin { gain: FIRST_GAIN, doubt: 1.0, loss
 /// Gains below this share are none: what was tried first stays.
 const NEAR_TIE: f64 = 0.005;
 
-/// What plans that `static` would follow are called, and the one under way.
+/// Name of plans that `static` would follow, and of the one under way.
 const STATIC: &str = "static";
 const AS_IT_IS: &str = "as it is";
 
@@ -105,8 +105,7 @@ const FIRST_LASTS: f64 = 0.5;
 /// A placed task moves for at least this multiple of its mean time.
 const HYSTERESIS: f64 = 0.1;
 
-/// How soon the levels of the start may pass, in their mean lifetimes: the middle of each third of the
-/// exponential law.
+/// Ends of the starting levels, in mean lifetimes: the middle of each third of the exponential law.
 const PASSES: [f64; 3] = [0.18, 0.69, 1.79];
 
 /// In none of these, nor in the tail of the draws, may a new plan end later than the present one
@@ -125,7 +124,7 @@ const HORIZON: f64 = 2.0;
 /// Looks per makespan while things change.
 const LOOKS: f64 = 10.0;
 
-/// How much longer than that the time between looks may grow.
+/// Factor to which the time between evaluations may grow.
 const RARELY: f64 = 3.0;
 
 /// Most looks within any time as long as the run has lasted. This counts only where a run takes several times
@@ -138,10 +137,10 @@ const LATE: f64 = 0.03;
 /// Share of the remaining time over which levels are averaged.
 const AHEAD: f64 = 0.5;
 
-/// How much of their time transfers keep links to themselves when a plan is made.
+/// Shares of their time for which transfers keep links to themselves when a plan is made.
 const OCCUPATIONS: [f64; 2] = [1.0, 0.4];
 
-/// How far ahead inputs may travel.
+/// Windows for transfers ahead of time.
 const WINDOWS: [Transfers; 4] = [
     Transfers::Push,
     Transfers::Pull { window: 6 },
@@ -158,7 +157,7 @@ pub struct Slackline {
     baseline: StaticBaseline,
     interim_policy: Option<InterimPolicy>,
     rank: Vec<f64>,
-    /// What `static` would follow.
+    /// The plan `static` would follow.
     first: Option<Plan>,
     plan: Plan,
     planned: Vec<Option<ProcId>>,
@@ -177,7 +176,7 @@ pub struct Slackline {
     /// There was no plan when one was needed last.
     stranded: bool,
     estimates: Estimates,
-    /// What was weighed at the last call.
+    /// Explanation of the last call.
     reasons: Option<Explanation>,
 }
 
@@ -272,7 +271,7 @@ impl Slackline {
         after
     }
 
-    /// What levels to judge plans by.
+    /// Levels to judge plans by.
     fn levels(&self, now: &Situation) -> Levels {
         let lasts = self.level_model.lifetime();
         let later =
@@ -427,7 +426,7 @@ impl Slackline {
         Ok(true)
     }
 
-    /// What a change of the platform calls for.
+    /// Responds to a change of the platform.
     fn respond(
         &mut self,
         cause: &str,

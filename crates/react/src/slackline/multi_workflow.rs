@@ -37,7 +37,7 @@ fn is_open(now: &Situation, task: TaskId) -> bool {
     now.is_to_run(task) && now.arrived[part(now, task)].abandoned.is_none()
 }
 
-/// What is left of each workflow.
+/// Remaining work of each workflow.
 struct Rest {
     /// Its critical path, whole and from the open tasks on, in mean times.
     path: Vec<f64>,

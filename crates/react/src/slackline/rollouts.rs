@@ -19,8 +19,8 @@ const LARGE: usize = 100;
 /// the margin allows.
 const RISK: f64 = 1.0 / 3.0;
 
-/// What takes so many times as long as what is under way in the first draws is not followed further, and
-/// under no draw for longer than so many times its latest end.
+/// Ratio to the plan under way in the first draws above which a candidate is dropped, and multiple of its latest end
+/// after which any draw stops.
 const CLEARLY: f64 = 1.05;
 const HOPELESS: f64 = 2.0;
 
@@ -31,7 +31,7 @@ const GRANTED: usize = 6;
 
 /// A plan that could be followed, what has to be rewound for it, and what is expected of it.
 pub(super) struct Choice {
-    /// Where it comes from.
+    /// Origin of the plan.
     pub(super) origin: &'static str,
     pub(super) plan: Plan,
     pub(super) forecast: Forecast,
@@ -40,7 +40,7 @@ pub(super) struct Choice {
     pub(super) followed: Vec<f64>,
     /// Work that is done or under way is lost with it.
     pub(super) stops: bool,
-    /// What would change it before the next look.
+    /// Interim policy before the next evaluation.
     pub(super) interim_policy: Option<InterimPolicy>,
 }
 
@@ -64,7 +64,7 @@ impl Choice {
         if self.interim_policy.is_some() { interim_policy::COST } else { 1 }
     }
 
-    /// What is told of it, beside a plan under way.
+    /// Explanation of the candidate, beside a plan under way.
     pub(super) fn told(&self, under_way: &[Option<ProcId>], now: f64) -> Alternative {
         let elsewhere = self.plan.assignments.iter().filter(|a| {
             let before = under_way.get(a.task.index()).copied().flatten();
@@ -92,7 +92,7 @@ pub(super) fn mean(seconds: &[f64]) -> f64 {
     seconds.iter().sum::<f64>() / seconds.len() as f64
 }
 
-/// What a plan must promise to be taken.
+/// Least gain of a plan to be adopted.
 #[derive(Clone, Copy)]
 pub(super) struct Margin {
     /// Gain on average, as a share of the remaining time, less so many standard errors.
@@ -131,8 +131,7 @@ impl Rollouts {
         Rollouts { simulator: None, left: effort }
     }
 
-    /// What is known of the run before it begins: roll-outs of large ones would cost more than
-    /// the run is worth.
+    /// Sizes the effort to the run before it begins: roll-outs of large runs would cost more than they gain.
     pub(super) fn begin(&mut self, tasks: usize) {
         if tasks > LARGE {
             self.left = (self.left as f64 * (LARGE as f64 / tasks as f64).powi(2)) as usize;
@@ -143,7 +142,7 @@ impl Rollouts {
         self.simulator = Some(simulator);
     }
 
-    /// How many courses may be followed for each of some plans.
+    /// Number of roll-outs affordable for each of some plans.
     pub(super) fn affords(&self, now: &Situation, plans: usize) -> usize {
         match self.simulator {
             Some(_) => self.left / (plans.max(1) * now.tasks.open().max(1)),
@@ -151,7 +150,7 @@ impl Rollouts {
         }
     }
 
-    /// How many forecasts may be made to better one plan, of as many as would be.
+    /// Number of forecasts affordable to improve one plan, up to `most`.
     pub(super) fn forecasts(&self, now: &Situation, most: usize) -> usize {
         most.min(LIGHTER * self.affords(now, GRANTED))
     }

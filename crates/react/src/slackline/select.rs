@@ -1,4 +1,4 @@
-//! Which of some plans to follow.
+//! Choice among plans.
 
 use super::context::PlanningContext;
 use super::forecast::Future;
@@ -13,8 +13,8 @@ use crate::situation::Situation;
 const AT_ONCE: usize = 3;
 
 impl Slackline {
-    /// What to follow: `kept`, or one of the others, the best by forecast first; nothing where
-    /// `kept` leads nowhere and there is no other.
+    /// Plan to follow: `kept`, or one of the others, best forecast first; none where `kept` leads nowhere and there is
+    /// no other.
     pub(super) fn select(
         &mut self,
         cause: &str,

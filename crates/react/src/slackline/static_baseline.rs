@@ -8,7 +8,7 @@ use crate::policy::Plan;
 use crate::situation::Situation;
 use slackline_model::TaskId;
 
-/// How much later, as a share of the whole, is behind.
+/// Delay, as a share of the whole, that counts as behind.
 const BEHIND: f64 = 0.01;
 
 /// The run as it began; nothing once that tells no more what `static` would have done.

@@ -140,8 +140,7 @@ impl Queues {
         self.stirred.fill(false);
     }
 
-    /// What another cluster should have passed on, and neither has nor will get, comes from the
-    /// origin.
+    /// Fetches from the origin what another cluster should have passed on but neither has nor will get.
     fn send_from_the_origin(&mut self, now: &Situation) {
         if self.ways.between.is_empty() {
             return;
@@ -184,7 +183,7 @@ impl Queues {
             }
     }
 
-    /// Which item of its queue an idle link starts next.
+    /// Next item of an idle link's queue.
     fn next_transfer(
         &mut self,
         now: &Situation,
@@ -229,7 +228,7 @@ impl Queues {
         None
     }
 
-    /// Where storage is bounded: the inputs of the leader go before all others.
+    /// Puts the leader's inputs before all others, where storage is bounded.
     fn leaders_next(
         &mut self,
         now: &Situation,

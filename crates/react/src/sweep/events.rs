@@ -32,7 +32,7 @@ pub(super) struct Planned {
     pub(super) planned: usize,
 }
 
-/// What should be under way at the next planning: a task per processor, a file per link.
+/// Expected work at the next planning: a task per processor, a file per link.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Expected {
     tasks: Vec<Option<TaskId>>,

@@ -1,6 +1,5 @@
-//! What levels of hosts and links to expect, from those seen: the last, the running mean, the
-//! median of late ones, or whichever of several cheap predictors was nearest so far (as the Network
-//! Weather Service does).
+//! Forecast of levels of hosts and links from observed ones: the last, the running mean, the median of recent ones, or
+//! the most accurate so far of several cheap predictors (as the Network Weather Service does).
 
 use super::queues::Queues;
 use crate::policy::Event;

@@ -33,7 +33,7 @@ use slackline_model::{Problem, approx};
 use slackline_schedule::PlanError;
 use slackline_schedule::sweep::{self as heuristics, Heuristic, Wishes};
 
-/// Which of the open tasks a plan considers.
+/// Subset of the open tasks that a plan considers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subset {
     All,
@@ -41,7 +41,7 @@ pub(crate) enum Subset {
     Shared,
 }
 
-/// Which transfer of its queue an idle link may start.
+/// Order of an idle link's queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum LinkOrder {
     /// The first only.
@@ -52,7 +52,7 @@ pub(crate) enum LinkOrder {
     Hybrid(f64),
 }
 
-/// What output sizes are expected.
+/// Estimation of output sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outputs {
     Known,
@@ -60,7 +60,7 @@ pub(crate) enum Outputs {
     Regression,
 }
 
-/// What may be chosen of the policy.
+/// Options of the policy.
 #[derive(Clone, Debug)]
 pub(crate) struct Choices {
     heuristic: Heuristic,
@@ -156,7 +156,7 @@ pub struct Sweep {
     calendar: Calendar,
     levels: Levels,
     queues: Option<Queues>,
-    /// How often it has planned.
+    /// Number of plans made.
     plans: u64,
     /// A plan that is still being made.
     pending: Option<Pending>,
@@ -215,7 +215,7 @@ impl Policy for Sweep {
         self.choices.by_progress
     }
 
-    /// What a plan keeps of the queues goes on while it is made.
+    /// Whether queues continue while a plan is made.
     fn keeps_time(&self) -> bool {
         true
     }

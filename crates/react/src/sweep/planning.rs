@@ -131,7 +131,7 @@ impl Queues {
         decisions.push(Decision::Rewind(tasks));
     }
 
-    /// What outputs are expected to weigh, where that is not known.
+    /// Sets expected sizes of unknown outputs.
     fn expect_outputs(&self, ground: &mut Ground<'_>, now: &Situation, outputs: Outputs) {
         if outputs == Outputs::Known || self.seen.is_empty() {
             return;
@@ -154,7 +154,7 @@ impl Queues {
         }
     }
 
-    /// What is under way, what exists and what is kept goes onto the chart first.
+    /// Enters running work, existing files and kept queues into the chart first.
     fn preload(
         &mut self,
         chart: &mut Chart<'_>,
@@ -313,8 +313,7 @@ impl Queues {
         }
     }
 
-    /// What a plan placed joins the queues, behind what they hold, but for what has begun meanwhile
-    /// or can no longer be.
+    /// Appends the tasks placed by a plan to the queues, except those that have begun meanwhile or can no longer begin.
     pub(super) fn adopt(&mut self, made: Pending, now: &Situation) {
         let mut taken: HashSet<TaskId> = HashSet::with_capacity(made.tasks.len());
         for (task, proc) in made.tasks {

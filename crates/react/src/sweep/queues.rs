@@ -8,7 +8,7 @@ use slackline_model::{FileId, HostId, TaskId};
 use slackline_schedule::sweep::{Cluster, Ways, Wishes, clusters};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// How far a task is, as the policy knows it.
+/// State of a task, as the policy knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// In no queue.
@@ -67,9 +67,9 @@ pub(super) struct Queues {
     pub(super) unsent: HashMap<FileId, (TaskId, usize)>,
     /// Tasks in no queue.
     pub(super) open: usize,
-    /// Where inputs come from.
+    /// Source of inputs.
     pub(super) origin: Option<HostId>,
-    /// Where outputs go.
+    /// Destination of outputs.
     pub(super) target: Option<HostId>,
     pub(super) steals: usize,
     /// Something has gone or come back: queues may lack what others wait for.
@@ -308,7 +308,7 @@ impl Queues {
         }
     }
 
-    /// What a storage kept lies there again.
+    /// Restores the files that a host's storage kept.
     fn back(&mut self, host: HostId, now: &Situation) {
         let place = Holders::Host(now.place_of(host));
         for file in now.workflow.files() {
@@ -319,7 +319,7 @@ impl Queues {
         }
     }
 
-    /// What was queued or running on a host waits for the next plan.
+    /// Returns the queued and running tasks of a lost host to the next plan.
     fn lost(&mut self, host: HostId, now: &Situation) {
         for proc in (0..self.columns.len()).filter(|&p| now.host_of[p] == host) {
             let column = std::mem::take(&mut self.columns[proc]);

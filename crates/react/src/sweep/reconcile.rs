@@ -1,5 +1,5 @@
-//! What happens behind the policy's back: tasks that begin or end without it, and queues that lack what
-//! others wait for because something has gone.
+//! Changes made outside the policy: tasks that begin or end without it, and queues that lack what others wait for after
+//! a loss.
 
 use super::queues::{Item, Phase, Queues};
 use crate::situation::{Situation, TaskState};

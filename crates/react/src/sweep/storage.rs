@@ -44,7 +44,7 @@ impl Queues {
         self.stores.iter().any(|store| store.capacity.is_some())
     }
 
-    /// What the engine has dropped to keep to the bounds is no longer there.
+    /// Removes the copies that the engine dropped to keep to the bounds.
     pub(super) fn see_what_lies_there(&mut self, now: &Situation) {
         for (index, cluster) in self.clusters.iter().enumerate() {
             // Files in a storage outlast its absence.

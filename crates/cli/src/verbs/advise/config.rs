@@ -11,7 +11,7 @@ const MB: f64 = 1e6;
 /// Bytes of a megabyte in `input.size_mb` of Snakemake.
 const SNAKEMAKE_INPUT_MB: f64 = 1024.0 * 1024.0;
 
-/// What is requested of a kind: advised, else recorded.
+/// Request for a kind: advised, else recorded.
 struct Requested {
     memory: Option<Amount>,
     /// Attempts after the first; 0 where the request is the recorded one.

@@ -92,7 +92,7 @@ struct Advice {
     kinds: Vec<KindAdvice>,
 }
 
-/// What is advised for tasks of a kind.
+/// Advice for tasks of a kind.
 #[derive(Serialize)]
 struct KindAdvice {
     kind: String,
@@ -104,7 +104,7 @@ struct KindAdvice {
     recorded_cores: Option<f64>,
     time: Option<Time>,
     recorded_time: Option<f64>,
-    /// Why something is not advised.
+    /// Reasons why something is not advised.
     remarks: Vec<String>,
 }
 

@@ -345,7 +345,7 @@ impl Source {
     }
 }
 
-/// What stands behind the figures of a platform, for who reads its file.
+/// Comments of a platform file: the samples behind its figures.
 fn comments(learnt: &Learnt, sources: &[Source]) -> String {
     let mut text = String::new();
     for source in sources {

@@ -117,7 +117,7 @@ struct TrialsLine {
     high: f64,
 }
 
-/// What the page and the report say of the two sides.
+/// Names of the two sides on the page and in the report.
 struct Words {
     baseline: String,
     candidate: String,

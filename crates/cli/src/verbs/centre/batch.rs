@@ -137,7 +137,7 @@ enum Date {
     Calendar(String),
 }
 
-/// What a policy gives.
+/// Result of a policy.
 struct Judged {
     outcome: Outcome,
     metrics: Metrics,

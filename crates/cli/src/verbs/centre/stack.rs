@@ -352,7 +352,7 @@ pub(crate) fn verdict(case: &Case, outcome: &Outcome) -> Result<(), Failure> {
     })
 }
 
-/// What the pilots of a site did; seconds.
+/// Sums over the pilots of a site; seconds.
 #[derive(Clone, Debug, Default)]
 struct SiteSums {
     pilots: usize,

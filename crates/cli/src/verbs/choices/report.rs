@@ -1,4 +1,4 @@
-//! What people read of workflows with choices and loops.
+//! Text reports on workflows with choices and loops.
 
 use crate::output::Output;
 use crate::table::{Table, count, wrap};

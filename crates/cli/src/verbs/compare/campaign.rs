@@ -195,7 +195,7 @@ impl Compare {
         Ok(())
     }
 
-    /// What to compare, by something that campaigns measure.
+    /// Options of the comparison, by a metric that campaigns measure.
     fn measured(&self) -> Result<Options, Failure> {
         let options = self.options()?;
         if METRICS.contains(&options.metric.as_str()) {
@@ -409,7 +409,7 @@ fn only(table: &Csv, kind: MethodKind) -> Csv {
     csv
 }
 
-/// Where results of a campaign go.
+/// Output files of a campaign.
 pub(super) fn outputs(compare: &Compare) -> [(&'static str, Option<&PathBuf>); 3] {
     [
         ("--csv", compare.csv.as_ref()),

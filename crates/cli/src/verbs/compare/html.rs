@@ -9,14 +9,14 @@ use slackline_view::plot::{self, BoxPlot, Cell, Line, Point};
 use slackline_view::{Chart, gantt};
 use std::fmt::Write;
 
-/// What a page is about.
+/// Subject of a page.
 pub(super) struct About<'a> {
     pub(super) name: &'a str,
     pub(super) question: &'a str,
     /// The campaign file.
     pub(super) file: &'a str,
     pub(super) version: &'a str,
-    /// What makes the page again.
+    /// Command that makes the page again.
     pub(super) command: String,
 }
 
@@ -456,7 +456,7 @@ fn tables(out: &mut String, found: &Comparison) {
     out.push_str("</table></div>\n");
 }
 
-/// What was modelled, by which version, and how to make it again.
+/// Models, version, and command that makes the page again.
 fn model(out: &mut String, about: &About<'_>, kinds: &[(MethodKind, Comparison)]) {
     out.push_str("<h2>How this was made</h2>\n<ul>\n");
     for (kind, found) in kinds {

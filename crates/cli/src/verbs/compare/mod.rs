@@ -141,7 +141,7 @@ impl From<Better> for Sense {
     }
 }
 
-/// What differences are ranked.
+/// Scale on which differences are ranked.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ScaleName {
     /// a - b

@@ -219,7 +219,7 @@ fn wait(
     Ok(())
 }
 
-/// What a command of Slurm prints.
+/// Output of a Slurm command.
 fn answer(mut command: Command, input: Option<&str>) -> Result<String, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |why: &dyn std::fmt::Display| {

@@ -22,7 +22,7 @@ use slackline_model::{Platform, Problem, Scenario, Workflow};
 use slackline_schedule::{Request, registry};
 use std::path::{Path, PathBuf};
 
-/// What the generators work on, and the form of what they make.
+/// Options of the generators and the output form.
 pub(super) struct Generation {
     population: Population,
     member: Option<u64>,
@@ -290,7 +290,7 @@ impl Generation {
     }
 }
 
-/// What is asked of runnable tasks, where they are.
+/// Options of runnable tasks, where they are asked for.
 fn runnable(family: Family, matches: &ArgMatches) -> Result<Option<Runnable>, Failure> {
     if family != Family::Workflow || !matches.get_flag("runnable") {
         return Ok(None);
@@ -372,7 +372,7 @@ fn text_of(matches: &ArgMatches) -> Option<String> {
     }
 }
 
-/// What is in a folder of generated files.
+/// Manifest of a folder of generated files.
 #[derive(Serialize)]
 struct Manifest {
     schema: &'static str,
@@ -382,7 +382,7 @@ struct Manifest {
     members: Vec<GeneratedFile>,
 }
 
-/// How like the generated workflow is to one it was learnt from.
+/// Reports the likeness of the generated workflow to the one it was learnt from.
 fn report(likeness: &Likeness, name: &str, output: &mut Output) -> Result<(), Failure> {
     let heading = output.bold(&format!("Compared with {name}"));
     output.text(&format!("\n{heading}\n"))?;

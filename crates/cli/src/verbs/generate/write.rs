@@ -1,4 +1,4 @@
-//! What was generated, and the forms it is written in.
+//! Generated inputs, and the forms they are written in.
 
 use crate::table::count;
 use crate::verbs::burn;
@@ -50,7 +50,7 @@ pub(super) enum Thing {
     Scenario(Box<Scenario>),
 }
 
-/// What was generated, and the command that makes it again.
+/// Generated input, and the command that makes it again.
 pub(super) struct GeneratedInput {
     pub(super) thing: Thing,
     pub(super) command: String,

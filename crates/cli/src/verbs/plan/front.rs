@@ -65,7 +65,7 @@ fn tell(
     Ok(())
 }
 
-/// Who found a plan, by name.
+/// Names of the methods that found a plan.
 fn finders(plans: &[&FrontPlan]) -> String {
     const SHOWN: usize = 3;
     let mut names: Vec<&str> = plans.iter().map(|p| p.name.as_str()).collect();

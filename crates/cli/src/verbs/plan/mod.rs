@@ -115,7 +115,7 @@ fn share(text: &str) -> Result<f64, String> {
     fits.then_some(value).ok_or_else(|| format!("{text} is not between 0 % and 100 %"))
 }
 
-/// What is shown and written of plans.
+/// Outputs of the verb.
 #[derive(Default)]
 pub(crate) struct Outputs {
     json: bool,

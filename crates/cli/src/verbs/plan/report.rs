@@ -1,4 +1,4 @@
-//! What people read of plans.
+//! Text reports on plans.
 
 use crate::table::{Table, count, cut};
 use slackline_analysis::plan_check::Check;
@@ -12,7 +12,7 @@ use slackline_schedule::qos::pareto::Aim;
 use slackline_schedule::qos::within_limits::WITHIN_LIMITS;
 use slackline_view::Chart;
 
-/// Which workflow on which platform.
+/// Names of workflow and platform.
 pub(super) fn place(problem: &Problem<'_>) -> String {
     let (workflow, platform) = (problem.workflow(), problem.platform());
     let name = |name: &str, what: &str| match name {
@@ -75,7 +75,7 @@ pub(super) fn widths(problem: &Problem<'_>, plan: &Planned, width: usize) -> Str
     format!("{}{rest}", table.render(width))
 }
 
-/// What the plan makes of each of several workflows; empty where there is one.
+/// Results of each of several workflows; empty where there is one.
 pub(super) fn workflows(plan: &Planned, width: usize) -> String {
     let named = |d: &&(&str, Detail)| d.0 == "workflows";
     let Some((_, Detail::List(rows))) = plan.schedule.details.iter().find(named) else {
@@ -148,7 +148,7 @@ fn ranges(problem: &Problem<'_>, procs: &[ProcId]) -> String {
     format!("{} {}", problem.platform().class(cluster).name, spans.join(","))
 }
 
-/// How far a makespan is from the best possible.
+/// Distance of a makespan from the lower bound.
 fn gap(makespan: f64, lower_bound: f64) -> String {
     let above = above_bound(makespan, lower_bound);
     match above {
@@ -258,7 +258,7 @@ fn differs(check: &Check) -> bool {
     (check.simulated - check.planned).abs() > 5e-4 * check.planned
 }
 
-/// How a forecast stands to the run that a workflow was recorded from.
+/// Ratio of a forecast to the recorded run of the workflow.
 pub(in crate::verbs) fn beside_recorded(end: f64, recorded: f64) -> String {
     let times = recorded / end;
     if end <= 0.0 {
@@ -270,7 +270,7 @@ pub(in crate::verbs) fn beside_recorded(end: f64, recorded: f64) -> String {
     }
 }
 
-/// How far the run is from the plan.
+/// Ratio of the run to the plan.
 fn difference(check: &Check) -> String {
     let Check { planned, simulated, .. } = *check;
     if planned > 0.0 {

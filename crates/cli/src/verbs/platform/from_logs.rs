@@ -21,7 +21,7 @@ whose log it is. A host has the newest of the values that logs show; a bandwidth
 makes of all transfers between two clusters. max is the nominal bandwidth: simulate the load beside it.
 
 Examples:
-  slackline platform from-logs recorded.json -o site.toml
+  slackline platform from-logs recorded.json -o measured.toml
   slackline platform from-logs north:jobs.txt --stack waits.toml
   slackline platform from-logs recorded.json --bandwidth median --json")]
 pub(super) struct FromLogs {

@@ -134,7 +134,7 @@ fn enforce(text: &str) -> Result<Enforce, String> {
     found.map(|(_, how)| *how).ok_or_else(|| "give auto, cgroup, poll or off".to_string())
 }
 
-/// What is written of a run when it is over.
+/// Outputs after a run.
 #[derive(Args, Default)]
 pub(crate) struct Outputs {
     /// Draw the run into this SVG file
@@ -148,7 +148,7 @@ pub(crate) struct Outputs {
     json: bool,
 }
 
-/// Where the work is done.
+/// Places of execution.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum On {
     /// Processes of this machine
@@ -157,7 +157,7 @@ enum On {
     Slurm,
 }
 
-/// How a Slurm cluster is used.
+/// Options for a Slurm cluster.
 #[derive(Args)]
 struct SlurmArgs {
     /// What a batch job is for: all tasks of a host (pilots), or one attempt at one task (job)
@@ -180,14 +180,14 @@ struct SlurmArgs {
     pilot_patience: f64,
 }
 
-/// What a batch job is for.
+/// Purpose of a batch job.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum JobMode {
     Pilots,
     Job,
 }
 
-/// Where inputs lie.
+/// Locations of inputs.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WhereInputs {
     Origin,
@@ -395,7 +395,7 @@ impl Outputs {
         self.gantt.as_ref().map_or(Ok(()), |path| draw(files, problem, ran, path, &[]))
     }
 
-    /// What was only simulated.
+    /// Reports a simulated run.
     fn rehearsed(
         &self,
         problem: &Problem<'_>,

@@ -4,7 +4,7 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use slackline_core::RunView;
 use slackline_core::machines::folder::Failure;
-use slackline_engine::{Counters, Glance};
+use slackline_engine::{Counters, RunSnapshot};
 use slackline_model::names::printable;
 use slackline_model::units::fmt_seconds;
 use slackline_model::{HostId, Problem, Schedule, TaskId};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const PICTURE: Duration = Duration::from_millis(150);
 const LINE: Duration = Duration::from_secs(2);
 
-/// What it costs to look is at most this part of the time.
+/// Largest share of time spent on the view.
 const SHARE: u32 = 20;
 
 /// Most hosts that are shown.
@@ -43,7 +43,7 @@ pub(crate) struct View<'a> {
 }
 
 impl RunView for View<'_> {
-    fn see(&mut self, glance: &Glance<'_>) {
+    fn see(&mut self, glance: &RunSnapshot<'_>) {
         self.look(glance);
     }
 
@@ -74,7 +74,7 @@ impl<'a> View<'a> {
         View { problem, planned, news, quiet, bar, next, failures, forecaster }
     }
 
-    fn look(&mut self, glance: &Glance<'_>) {
+    fn look(&mut self, glance: &RunSnapshot<'_>) {
         while let Ok(failure) = self.news.try_recv() {
             self.failures += 1;
             self.tell(&failure);
@@ -128,9 +128,9 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Where the plan that is followed leads, by all that is known now; without one the planned end
-    /// and by how much what ended last was later than planned.
-    fn expected(&mut self, glance: &Glance<'_>) -> f64 {
+    /// Expected end of the plan that is followed, from present knowledge; without one the planned end plus the lateness
+    /// of the last finished task.
+    fn expected(&mut self, glance: &RunSnapshot<'_>) -> f64 {
         let now = glance.situation;
         match glance.plan.and_then(|plan| self.forecast(now, plan)) {
             Some(end) => end.max(now.now),
@@ -202,7 +202,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// What did not go as it was planned, in words.
+/// Deviations from the plan, as text.
 fn turns(counters: &Counters, lost: usize, failures: usize) -> Option<String> {
     let times = |n: usize| if n == 1 { "once".to_string() } else { format!("{n} times") };
     let some = |n: usize, one: &str, more: &str| match n {

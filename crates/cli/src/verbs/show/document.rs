@@ -118,7 +118,7 @@ fn short(number: &Number) -> String {
     }
 }
 
-/// What fits into a cell; none for lists and objects that need a table.
+/// Text of a value that fits into a cell; none for lists and objects that need a table.
 fn single(value: &Value) -> Option<String> {
     match value {
         Value::Null => Some("-".to_string()),

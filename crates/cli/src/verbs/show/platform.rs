@@ -1,4 +1,4 @@
-//! What is in a platform.
+//! Text view of a platform.
 
 use crate::output::Output;
 use crate::table::{Table, count};
@@ -189,7 +189,7 @@ pub(crate) struct PlatformDocument<'a> {
     classes: Vec<ClassEntry<'a>>,
 }
 
-/// What the hosts of a zone share.
+/// Resources shared by the hosts of a zone.
 #[derive(Serialize)]
 struct SharedEntry<'a> {
     zone: &'a str,

@@ -1,4 +1,4 @@
-//! How many tasks were done when.
+//! Number of finished tasks over time.
 
 use super::report;
 use slackline_core::simulation::Ran;

@@ -173,7 +173,7 @@ const STATIC: &str = "static";
 /// The same for choices and loops under a budget.
 const COMBINED: &str = "combined";
 
-/// What is known of run times.
+/// Knowledge of run times.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Knows {
     Exact,
@@ -182,7 +182,7 @@ enum Knows {
     Nothing,
 }
 
-/// Where files live.
+/// Places of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Data {
     Hosts,
@@ -353,7 +353,7 @@ impl Simulate {
     }
 }
 
-/// What is shown and written of simulated runs.
+/// Outputs of the verb.
 #[derive(Clone, Default)]
 pub(crate) struct Outputs {
     json: bool,

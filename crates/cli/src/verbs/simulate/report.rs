@@ -1,4 +1,4 @@
-//! What people read of simulated runs: one in detail, several side by side.
+//! Text reports on simulated runs: one in detail, several side by side.
 
 use super::{curve, several};
 use crate::output::Output;
@@ -173,7 +173,7 @@ fn exact(seconds: f64) -> String {
     }
 }
 
-/// What the run cost beside what its first plan promised.
+/// Cost of the run and of its first plan.
 fn cost(problem: &Problem<'_>, ran: &Ran) -> String {
     let money = slackline_model::schedule::cost(problem, &ran.planned);
     format!("{:.2} (planned {money:.2})", ran.money.total)
@@ -182,7 +182,7 @@ fn cost(problem: &Problem<'_>, ran: &Ran) -> String {
 /// Less than this part of a plan is not late.
 const VISIBLE: f64 = 1e-3;
 
-/// How many tasks ended later than planned, and by how much at most.
+/// Number of tasks that ended later than planned, and the largest delay.
 fn lateness(problem: &Problem<'_>, planned: &Schedule, real: &Schedule) -> String {
     let visible = VISIBLE * planned.makespan();
     let mut late = 0;

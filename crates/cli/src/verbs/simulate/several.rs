@@ -1,4 +1,4 @@
-//! What people read of several workflows that shared a platform.
+//! Text reports on several workflows that shared a platform.
 
 use super::report::blocks;
 use crate::table::{Table, count, cut};
@@ -134,7 +134,7 @@ pub(super) fn courses(problem: &Problem<'_>, ran: &Ran) -> [(&'static str, LoadS
     [("workflows waiting", waiting), ("workflows running", running), ("processors idle", idle)]
 }
 
-/// How many workflows waited and ran, and how many processors were idle.
+/// Waiting and running workflows and idle processors over time.
 fn over_time(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     let end = ran.outcome.makespan;
     if end <= 0.0 {

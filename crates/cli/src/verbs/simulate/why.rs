@@ -1,5 +1,4 @@
-//! What a policy weighed, call by call: its alternatives, what it expected of each, and why it took
-//! the one it took.
+//! Explanations of a policy, call by call: its alternatives, their forecasts, and the reason of the choice.
 
 use crate::table::Table;
 use slackline_core::simulation::Ran;

@@ -99,7 +99,7 @@ macro_rules! forward {
         }
     };
     (@outlook) => {
-        fn outlook(&mut self, quiet_since: f64) -> slackline_engine::Outlook {
+        fn outlook(&mut self, quiet_since: f64) -> slackline_engine::Liveness {
             self.inner.outlook(quiet_since)
         }
     };

@@ -6,8 +6,8 @@
 
 use super::forward::forward;
 use slackline_engine::{
-    Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Outlook, Reached,
-    Signal, What,
+    Accepted, Backend, BackendError, Computation, Liveness, Movement, OpError, OpId, Reached,
+    Signal, SignalKind,
 };
 use slackline_model::{FileId, HostId, ProcId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -117,21 +117,23 @@ impl<'b> Late<'b> {
 
     fn really(&mut self, signal: Signal) {
         let about = match &signal.what {
-            What::Running(op) | What::Done(op, _) | What::Failed(op, _) | What::Cancelled(op) => {
-                About::Op(*op)
-            }
-            What::HostChanged { host, .. } | What::HostLost { host, .. } | What::HostBack(host) => {
-                About::Host(*host)
-            }
+            SignalKind::Running(op)
+            | SignalKind::Done(op, _)
+            | SignalKind::Failed(op, _)
+            | SignalKind::Cancelled(op) => About::Op(*op),
+            SignalKind::HostChanged { host, .. }
+            | SignalKind::HostLost { host, .. }
+            | SignalKind::HostBack(host) => About::Host(*host),
             _ => About::Network,
         };
         let Some(op) = signal.what.ends() else { return self.tell_later(signal, about) };
         self.doing.remove(&op);
         self.ended.insert(op);
         let failing = self.manners.failing;
-        if matches!(signal.what, What::Done(..)) && self.happens(failing) {
+        if matches!(signal.what, SignalKind::Done(..)) && self.happens(failing) {
             self.failures += 1;
-            let what = What::Failed(op, OpError::Transient("it failed of itself".to_string()));
+            let what =
+                SignalKind::Failed(op, OpError::Transient("it failed of itself".to_string()));
             return self.tell_later(Signal { what, ..signal }, about);
         }
         let twice = self.manners.twice;
@@ -161,7 +163,7 @@ impl Backend for Late<'_> {
         self.doing.insert(op, Doing::Computes { procs: work.procs.to_vec(), stopping: false });
         let waiting = self.manners.waiting;
         if self.happens(waiting) {
-            let signal = Signal { at: self.inner.now(), what: What::Running(op) };
+            let signal = Signal { at: self.inner.now(), what: SignalKind::Running(op) };
             self.tell_later(signal, About::Op(op));
             return Ok(Accepted::Waiting);
         }
@@ -239,10 +241,10 @@ impl Backend for Late<'_> {
         }
     }
 
-    fn outlook(&mut self, quiet_since: f64) -> Outlook {
+    fn outlook(&mut self, quiet_since: f64) -> Liveness {
         match self.coming.is_empty() && self.silent_until().is_none() {
             true => self.inner.outlook(quiet_since),
-            false => Outlook::Busy,
+            false => Liveness::Busy,
         }
     }
 }

@@ -8,7 +8,7 @@ pub mod late;
 pub mod told;
 pub mod world;
 
-use slackline_engine::{Backend, Execution, Glance, Outcome, Settings, Simulated};
+use slackline_engine::{Backend, Execution, Outcome, RunSnapshot, Settings, Simulated};
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
 };
@@ -114,7 +114,7 @@ pub fn simulate(
 ) -> Outcome {
     let (w, p) = (Arc::new(workflow.clone()), Arc::new(platform.clone()));
     let mut instants = 0;
-    let mut watch = |glance: &Glance<'_>| {
+    let mut watch = |glance: &RunSnapshot<'_>| {
         let now = glance.situation;
         instants += 1;
         assert!(instants < 100_000, "the run does not end; it is {} now", now.now);

@@ -3,7 +3,7 @@
 use super::late::{Late, Manners};
 use proptest::prelude::*;
 use slackline_engine::{
-    Backend, Dispatch, Ending, Execution, Glance, Inputs, Outcome, Settings, Simulated,
+    Backend, Dispatch, Ending, Execution, Inputs, Outcome, RunSnapshot, Settings, Simulated,
 };
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
@@ -327,7 +327,7 @@ impl World {
         manners: Option<Manners>,
     ) -> (Outcome, Vec<(f64, Snapshot)>) {
         let mut seen: Vec<(f64, Snapshot)> = Vec::new();
-        let mut watch = |glance: &Glance<'_>| {
+        let mut watch = |glance: &RunSnapshot<'_>| {
             let now = glance.situation;
             seen.pop_if(|last| last.0 == now.now);
             seen.push((now.now, Snapshot::of(now)));

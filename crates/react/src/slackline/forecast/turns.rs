@@ -8,7 +8,7 @@ use slackline_model::{ProcId, TaskId};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is held of the pools that can run short, and who may take next.
+/// Amounts held of the pools that can run short, and the order of their tasks.
 pub(super) struct Turns {
     pools: Arc<Pools>,
     held: Vec<u64>,
@@ -164,7 +164,7 @@ impl Turns {
         self.wake(task);
     }
 
-    /// Who is next in the pools of a task asks again.
+    /// Lets the next tasks in the pools of a task ask again.
     fn wake(&mut self, task: TaskId) {
         let Range { start, end } = self.takes[task.index()];
         for at in start..end {

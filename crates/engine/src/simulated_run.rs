@@ -1,12 +1,12 @@
 //! A world made ready for a run: what is true in it, what is known of it, who arrives when. The
 //! command and the studies all come through here, so that what one of them runs another can.
 
+use crate::arrivals::{ArrivalError, Arrivals, Coming, Supply};
 use crate::backend::BackendError;
 use crate::choices::{DecidedCourse, Numbers, Undecided};
 use crate::execution::{Execution, Recording, Settings, Watcher};
 use crate::outcome::Outcome;
 use crate::simulated::{Reality, Simulated};
-use crate::supply::{ArrivalError, Arrivals, Coming, Supply};
 use slackline_model::control::UnfoldError;
 use slackline_model::platform::{Charges, Network, PlatformError};
 use slackline_model::problem::Inputs;
@@ -26,24 +26,24 @@ pub struct Stage {
     pub known: Arc<Workflow>,
     /// The platform at its peak, as planners know it.
     pub platform: Arc<Platform>,
-    /// How the world changes, and how wrong what is stated is.
+    /// Changes of the platform, and errors of estimates.
     pub scenario: Scenario,
     /// The rules of the simulation.
     pub models: Models,
-    /// Where inputs lie.
+    /// Locations of inputs.
     pub inputs: Inputs,
     /// The parts of the work and when they come, where there are several.
     pub arrivals: Vec<Coming>,
     /// The workflow with choices and loops that the work is one course of, and how its decisions
     /// fall: tasks become known when they do.
     pub undecided: Option<Undecided>,
-    /// What the work was submitted under, where it comes at once.
+    /// Owner, priority and limits of the work, where it is submitted at date 0.
     pub terms: Terms,
     /// The rules of the run.
     pub settings: Settings,
 }
 
-/// Why a world cannot be made ready, or a run not be carried out.
+/// Reason why a simulated run cannot be set up or carried out.
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // the messages of the causes say it
 pub enum StageError {
@@ -216,7 +216,7 @@ struct AsTheScenarioSays<'a> {
     /// As the engine knows it: how much of a file a block is.
     known: &'a Workflow,
     truth: Truth,
-    /// Where tasks have other numbers in the run than here.
+    /// Task numbers of the run, where they differ from those here.
     numbers: Option<Numbers>,
 }
 

@@ -12,7 +12,7 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decided {
     calls: VecDeque<(usize, Vec<Decision>)>,
-    /// What the backend was asked and answered, in all.
+    /// Number of all requests and answers of the backend so far.
     records: usize,
 }
 
@@ -38,17 +38,17 @@ impl Journal {
     }
 }
 
-/// Where decisions go; what cannot be kept is not carried out.
+/// Receiver of decisions; a decision that cannot be kept is not carried out.
 pub type Keep<'p> = Box<dyn FnMut(f64, Vec<Decision>) -> Result<(), RecordError> + 'p>;
 
 /// See the module's head.
 pub struct Checked<'p> {
     policy: &'p mut dyn Policy,
     before: Decided,
-    /// How much of the journal is played.
+    /// Number of journal records played.
     played: Rc<Cell<usize>>,
     keep: Keep<'p>,
-    /// Where the decisions part, for whoever lent the policy.
+    /// First difference of the decisions, shared with the lender of the policy.
     difference: Rc<RefCell<Option<String>>>,
 }
 
@@ -68,7 +68,7 @@ impl<'p> Checked<'p> {
         Checked { policy, before, played, keep, difference: Rc::default() }
     }
 
-    /// Where the decisions part from those that were kept, once they have.
+    /// First difference from the kept decisions, once there is one.
     pub fn difference(&self) -> Rc<RefCell<Option<String>>> {
         Rc::clone(&self.difference)
     }

@@ -1,4 +1,4 @@
-//! What a policy was told and what it decided, call by call: to be kept, compared and repeated.
+//! Log of the events a policy received and the decisions it made, call by call: kept, compared and repeated.
 //!
 //! A policy is a function of what it is told; two runs of it that are told the same must decide
 //! the same, on whatever backend. [`DecisionLog::first_difference`] says where two logs part,
@@ -16,11 +16,11 @@ const SCHEMA: &str = "slackline/decisions/1";
 pub struct Call {
     /// When.
     pub at: f64,
-    /// What it was told.
+    /// Events it received.
     pub events: Vec<Event>,
-    /// What it decided.
+    /// Decisions it made.
     pub decisions: Vec<Decision>,
-    /// Why, where it says.
+    /// Explanation, where it gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Explanation>,
 }
@@ -50,7 +50,7 @@ fn told_at_once(monitoring: &Monitoring) -> bool {
 }
 
 impl DecisionLog {
-    /// Where two logs part: the number of the call, and in words what differs.
+    /// First difference of two logs: the number of the call, and a description.
     pub fn first_difference(&self, other: &DecisionLog) -> Option<(usize, String)> {
         for (index, (a, b)) in self.calls.iter().zip(&other.calls).enumerate() {
             let differs = if a.at != b.at {
@@ -167,7 +167,7 @@ impl Policy for Repeat {
         self.log.keeps_time
     }
 
-    /// What the log skips is skipped; what comes later than it should is a departure.
+    /// Skips events that the log skips; an event that comes later than logged is a departure.
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         let next = self.log.calls.get(self.next);
         next.is_some_and(|c| now.now > c.at || (now.now == c.at && c.events == events))

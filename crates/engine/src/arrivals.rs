@@ -7,7 +7,7 @@ use slackline_react::Situation;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// What a supply has to say.
+/// Answer of a supply of work.
 #[derive(Clone, Debug)]
 pub enum Growth {
     /// A further workflow, beside those that are known.
@@ -16,7 +16,7 @@ pub enum Growth {
         workflow: Arc<Workflow>,
         /// Its name among the others.
         name: String,
-        /// What it was submitted under.
+        /// Owner, priority and limits of the new work.
         terms: Terms,
     },
     /// More tasks of a workflow.
@@ -36,23 +36,23 @@ pub trait Supply {
     /// A task has ended: on which processors, and what the backend reported. [`grow`](Supply::grow) follows.
     fn task_ended(&mut self, _: &Situation, _: TaskId, _: &[ProcId], _: &Report) {}
 
-    /// What is new, now that `ended` are done; called at every date it named and whenever tasks
-    /// end, until it has nothing more to say at that instant.
+    /// New work, now that `ended` are done; called at every announced date and whenever tasks end, until nothing new
+    /// comes at that instant.
     fn grow(&mut self, now: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, String>;
 }
 
 /// A workflow that will arrive.
 #[derive(Clone, Debug)]
 pub struct Coming {
-    /// What.
+    /// The workflow.
     pub workflow: Arc<Workflow>,
     /// When.
     pub when: When,
-    /// What it was submitted under.
+    /// Its owner, priority and limits.
     pub terms: Terms,
 }
 
-/// Why workflows cannot arrive.
+/// Reason why workflows cannot arrive.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ArrivalError {
     /// There are none.
@@ -95,7 +95,7 @@ impl Arrivals {
         self.arrived[0]
     }
 
-    /// What the first was submitted under.
+    /// Owner, priority and limits of the first workflow.
     pub fn terms(&self) -> Terms {
         self.coming[0].terms.clone()
     }

@@ -1,7 +1,7 @@
 //! Whether something may still move, and in words why nothing does.
 
 use super::Engine;
-use crate::backend::Outlook;
+use crate::backend::Liveness;
 use slackline_model::units::fmt_seconds;
 use slackline_model::{FileId, HostId, TaskId};
 
@@ -20,13 +20,13 @@ impl Engine<'_, '_> {
         let pending = decided || self.own_date() < f64::INFINITY;
         self.outlook = self.backend.outlook(self.quiet_since);
         match self.outlook {
-            Outlook::Busy => {
+            Liveness::Busy => {
                 self.stir();
                 false
             }
             _ if pending => false,
-            Outlook::Revives => false,
-            Outlook::Unknown if self.situation.now - self.quiet_since < self.settings.patience => {
+            Liveness::Revives => false,
+            Liveness::Unknown if self.situation.now - self.quiet_since < self.settings.patience => {
                 false
             }
             // A policy that asked to be woken up may decide something else then, once.

@@ -108,7 +108,7 @@ fn from_here(now: &Situation, plan: &Plan, running: &[TaskId]) -> (Plan, Vec<Tas
     (from_here, staying)
 }
 
-/// What is done was done before date 0, for whoever plans from there.
+/// Dates everything done before date 0, for planners that start there.
 fn date_back(situation: &mut Situation, seconds: f64) {
     for task in (0..situation.tasks.len()).map(TaskId::new) {
         if let TaskState::Done(placement) = situation.task(task) {
@@ -139,7 +139,7 @@ impl Engine<'_, '_> {
         tasks.filter(|&t| self.situation.is_to_run(t) && !self.is_abandoned(t)).count()
     }
 
-    /// What is left of a file travels on.
+    /// Continues the remaining part of a transfer.
     fn go_on_moving(&mut self, file: FileId, copy: FileCopy) -> Result<(), BackendError> {
         let FileCopy { holders: to, from: Some(from), fraction, .. } = copy else { return Ok(()) };
         let alive = |holders: &Holders| self.situation.is_reachable(holders);

@@ -1,8 +1,7 @@
-//! What transfers tell of the connection of two places: how fast it is and, where their sizes differ
-//! enough, what each begins with. A run learns from it while it goes on, and others afterwards
-//! from its log.
+//! Bandwidth and latency between two places, estimated from transfers; a latency only where their sizes differ enough.
+//! A run learns them while it goes on, and calibration afterwards from its log.
 
-use crate::backend::{OpId, Report, What, Work};
+use crate::backend::{OpId, Report, SignalKind, Work};
 use crate::journal::Record;
 use slackline_model::median::upper_median;
 use slackline_model::platform::{Network, PlanningNetwork, Platform, RouteCache, Sharing};
@@ -33,9 +32,9 @@ pub type Pair = (HostId, HostId);
 /// One transfer, as if it had had its way to itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
-    /// How much.
+    /// Bytes transferred.
     pub bytes: f64,
-    /// How long it took.
+    /// Seconds taken.
     pub seconds: f64,
 }
 
@@ -49,8 +48,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// What some transfers show of a connection of stated latency and bandwidth; nothing where they
-    /// are too brief to tell.
+    /// Rate shown by transfers over a connection of stated latency and bandwidth; none where they are too short.
     pub fn of(passages: &[Passage], stated: (f64, f64)) -> Option<Rate> {
         let step = passages.len().div_ceil(COMPARED).max(1);
         let shown: Vec<Passage> = passages.iter().step_by(step).copied().collect();
@@ -304,8 +302,8 @@ pub fn passages(
             Record::Next { signals, .. } => {
                 for signal in signals {
                     let (op, report) = match &signal.what {
-                        What::Done(op, report) => (op, Some(report)),
-                        What::Failed(op, _) | What::Cancelled(op) => (op, None),
+                        SignalKind::Done(op, report) => (op, Some(report)),
+                        SignalKind::Failed(op, _) | SignalKind::Cancelled(op) => (op, None),
                         _ => continue,
                     };
                     let Some((departure, bytes)) = under_way.remove(op) else { continue };

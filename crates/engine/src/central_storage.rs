@@ -11,7 +11,7 @@ use crate::backend::OpId;
 /// Writes to the store: their tags are files, those of everything else operations.
 pub(crate) const WRITES: Owner = Owner(1);
 
-/// Where the store is.
+/// Place of the central storage.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Location {
     /// On a host, behind its links.
@@ -27,13 +27,13 @@ pub(crate) enum Location {
 pub(crate) struct Reader {
     pub(crate) task: TaskId,
     pub(crate) procs: Procs,
-    /// What is left to read.
+    /// Files still to read.
     pub(crate) reads: VecDeque<(FileId, f64)>,
-    /// What it will write.
+    /// Files to write.
     pub(crate) writes: Vec<(FileId, f64)>,
 }
 
-/// What is on its way to the store, and who waits for it.
+/// Writes in progress, and the operations that wait for them.
 #[derive(Default)]
 pub(crate) struct Writes(BTreeMap<FileId, Vec<OpId>>);
 

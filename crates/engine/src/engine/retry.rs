@@ -1,4 +1,4 @@
-//! What failed is tried again: elsewhere first, after a while, and not for ever.
+//! Retries of failed operations: elsewhere first, after a pause, and a limited number of times.
 
 use super::Engine;
 use crate::backend::{BackendError, OpError};
@@ -22,14 +22,14 @@ const AGAIN: u32 = 3;
 /// Multiples of the golden ratio spread most evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
-/// What rests before it is tried again.
+/// Operation that pauses before it is retried.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Resting {
     Task(TaskId),
     Move(FileId, Holders),
 }
 
-/// How often what has failed, and what is to be left alone for now.
+/// Counts of failures, and operations that are paused.
 #[derive(Default)]
 pub(super) struct Attempts {
     failed: BTreeMap<Resting, u32>,
@@ -46,11 +46,11 @@ pub(super) struct Attempts {
     failures: u64,
     /// Tasks that are not tried again, and why.
     pub(super) abandoned: BTreeMap<TaskId, String>,
-    /// How often tasks were put off that could not have been done in time.
+    /// Number of times tasks were postponed because they could not have ended in time.
     postponed: BTreeMap<TaskId, u32>,
     /// Tasks that rest and all that depend on them: others in their queues go first.
     held: BTreeSet<TaskId>,
-    /// What tasks are granted that ran out of memory, in bytes.
+    /// Memory granted to tasks that ran out of it, in bytes.
     pub(super) grown: BTreeMap<TaskId, u64>,
     /// Some tasks were abandoned that the supply has not been asked about.
     pub(super) newly_abandoned: bool,
@@ -174,7 +174,7 @@ impl Attempts {
 }
 
 impl Engine<'_, '_> {
-    /// What has rested long enough may be tried again.
+    /// Retries operations whose pause is over.
     pub(super) fn retry_what_is_due(&mut self) {
         let mut any = false;
         while self.attempts.next_date() <= self.situation.now {
@@ -285,7 +285,7 @@ impl Engine<'_, '_> {
         self.hold_what_rests();
     }
 
-    /// What no policy has put on a host that is gone goes elsewhere: nobody else would know.
+    /// Moves elsewhere what no policy has put on a host that is gone, since the policy would not learn of it.
     pub(super) fn rescue_moved(&mut self) {
         let stranded = |task: &TaskId| {
             let state = self.situation.task(*task);

@@ -1,8 +1,8 @@
 //! Workflows that arrive and tasks that appear.
 
 use super::Engine;
+use crate::arrivals::Growth;
 use crate::backend::Report;
-use crate::supply::Growth;
 use slackline_model::problem::Inputs;
 use slackline_model::{FileId, ProcId, TaskId, approx};
 use slackline_react::{Event, FileCopy, Situation, TaskState};

@@ -1,4 +1,4 @@
-//! How busy hosts and links were over the time of a run.
+//! Utilisation of hosts and links over the time of a run.
 
 use slackline_model::HostId;
 use slackline_model::platform::{Network, Platform, RouteCache};
