@@ -170,3 +170,33 @@ fn the_worst_found_is_bad_and_the_plans_of_the_file_show_it() {
         assert!(chart.contains(a) && chart.contains(b));
     }
 }
+
+/// The verdict of a comparison with older results is legible in a narrow terminal.
+#[test]
+fn what_became_worse_is_named() {
+    let place = Place::new();
+    let table = |factor: f64| {
+        let mut text = "repetition,method,makespan,cost,energy\n".to_string();
+        for i in 1..=9_u32 {
+            let base = f64::from(10 + i);
+            text += &format!(
+                "{i},heft,{base},{},{}\n",
+                base * factor,
+                base * factor.powi(5 - i as i32)
+            );
+        }
+        text
+    };
+    place.write("old.csv", table(1.0));
+    place.write("new.csv", table(1.05));
+    let line =
+        "compare old.csv new.csv --no-regression --metric makespan,cost,energy --tolerance cost=2%";
+    let done = place.run(line);
+    assert_eq!(done.code, Some(1), "{}", done.err);
+    for part in ["Loss: something became worse.", "Worse: cost.", "decided by these runs: energy."]
+    {
+        assert!(done.out.contains(part), "{part}: {}", done.out);
+    }
+    assert!(done.out.contains("Not worse: makespan.") && !done.out.contains('…'), "{}", done.out);
+    assert!(done.out.lines().all(|line| line.chars().count() <= 80), "{}", done.out);
+}

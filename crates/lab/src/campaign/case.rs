@@ -13,7 +13,7 @@ use slackline_generate::scenario::Surroundings;
 use slackline_model::problem::Inputs;
 use slackline_model::scenario::Knowledge;
 use slackline_model::schedule::Summary;
-use slackline_model::{Platform, Problem, Scenario, Workflow};
+use slackline_model::{Platform, Problem, Scenario, Schedule, Workflow};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -377,12 +377,31 @@ impl Draw<'_> {
         }
     }
 
+    /// The plan or the course of the run of a method, for charts.
+    pub fn schedule(&self, stage: &Stage, method: &Method) -> Result<Schedule, String> {
+        match method.kind {
+            MethodKind::Plan => {
+                let problem = planned(stage)?;
+                let planner = method.planner(&problem, self.method_seed)?;
+                planner.plan(&problem).map_err(|error| error.to_string())
+            }
+            MethodKind::Simulate => {
+                let problem = stage.problem().map_err(|error| error.to_string())?;
+                let mut policy = method.policy(&problem, self.method_seed)?;
+                let outcome = stage.run_as(policy.as_mut(), Recording::KeepWork, None);
+                let outcome = outcome.map_err(|error| error.to_string())?;
+                match outcome.ending {
+                    Ending::Finished => Ok(outcome.schedule),
+                    Ending::CannotFinish(why) => Err(why.to_string()),
+                }
+            }
+        }
+    }
+
     /// The figures of a plan, as `slackline plan` has them.
     fn plan(&self, stage: &Stage, method: &Method) -> Result<[Option<f64>; METRICS.len()], String> {
         let (workflow, platform) = (&stage.workflow, &stage.platform);
-        let charges = usual_models(platform, workflow).charges();
-        let problem = Problem::charged(workflow, platform, &charges, Inputs::of(platform));
-        let problem = problem.map_err(|error| error.to_string())?;
+        let problem = planned(stage)?;
         let planner = method.planner(&problem, self.method_seed)?;
         let plan = planner.plan(&problem).map_err(|error| error.to_string())?;
         let summary = Summary::of(&problem, &plan);
@@ -439,6 +458,14 @@ impl Draw<'_> {
             Some(outcome.counters.replannings as f64),
         ])
     }
+}
+
+/// The problem as planners see it.
+fn planned(stage: &Stage) -> Result<Problem<'_>, String> {
+    let (workflow, platform) = (&stage.workflow, &stage.platform);
+    let charges = usual_models(platform, workflow).charges();
+    let problem = Problem::charged(workflow, platform, &charges, Inputs::of(platform));
+    problem.map_err(|error| error.to_string())
 }
 
 /// Turns a panic of a run into an error, so that the other runs continue.

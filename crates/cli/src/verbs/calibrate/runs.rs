@@ -13,7 +13,7 @@ use slackline_analysis::overheads;
 use slackline_core::input::format_of;
 use slackline_core::run::{RunSession, given_files, read_folder, refuse_names};
 use slackline_core::{Failure, schema};
-use slackline_engine::{Record, What, rates};
+use slackline_engine::{Record, SignalKind, bandwidth_estimation};
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
 use slackline_model::names::printable;
 use slackline_model::platform::{Charges, Profile};
@@ -88,7 +88,8 @@ impl Runs {
             let network = problem.platform().charged_network(&charges);
             let sizes = measured_sizes(&recovered.records, problem.workflow(), &header.inputs);
             inputs.clone_from(&header.inputs);
-            let passages = rates::passages(&recovered.records, problem.platform(), &network);
+            let passages =
+                bandwidth_estimation::passages(&recovered.records, problem.platform(), &network);
             moves.extend(moved(problem.platform(), &network, &passages));
             let Some(ran) = steering.repeat(&problem, recovered)?.ran else {
                 return Err(Failure::work(format!("{}: this run is not over", run.display())));
@@ -260,7 +261,7 @@ fn measured_sizes(
     for (_, record) in records {
         let Record::Next { signals, .. } = record else { continue };
         for signal in signals {
-            if let What::Done(_, report) = &signal.what {
+            if let SignalKind::Done(_, report) = &signal.what {
                 sizes.extend(report.sizes.iter().copied());
             }
         }

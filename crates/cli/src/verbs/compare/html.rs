@@ -2,7 +2,6 @@
 //! no script.
 
 use super::report::{number, variation, words};
-use slackline_engine::{Ending, Recording};
 use slackline_lab::campaign::{Campaign, MethodKind};
 use slackline_lab::compare::{Comparison, GroupTable, Pair};
 use slackline_view::plot::{self, BoxPlot, Cell, Line, Point};
@@ -508,19 +507,9 @@ pub(super) fn gantts(campaign: &Campaign) -> Vec<(String, String)> {
         for method in campaign.methods_of(combination).take(4) {
             let Ok(problem) = stage.problem() else { continue };
             let title = format!("{} {}", kind.name(), method.text);
-            let chart = match kind {
-                MethodKind::Plan => {
-                    let planner = method.planner(&problem, 0).ok();
-                    let plan = planner.and_then(|p| p.plan(&problem).ok());
-                    plan.map(|plan| Chart::of_schedule(&problem, &plan))
-                }
-                MethodKind::Simulate => method.policy(&problem, 0).ok().and_then(|mut policy| {
-                    let run = stage.run_as(policy.as_mut(), Recording::KeepWork, None).ok();
-                    let run = run.filter(|outcome| outcome.ending == Ending::Finished)?;
-                    Some(Chart::of_schedule(&problem, &run.schedule))
-                }),
-            };
-            if let Some(chart) = chart {
+            let schedule = draw.schedule(&stage, method);
+            if let Ok(schedule) = schedule {
+                let chart = Chart::of_schedule(&problem, &schedule);
                 charts.push((title, gantt::svg(&chart, &gantt::SvgOptions::default())));
             }
         }
