@@ -102,9 +102,10 @@ impl Rate {
         let large = shown.iter().filter(|p| p.bytes * APART >= most);
         let known = Figure { value: bandwidth, samples: shown.len(), error: 0.0 };
         let bandwidth = Figure::of(large.filter_map(rate));
-        match latency < stated {
-            true => Some(Rate { bandwidth: bandwidth.unwrap_or(known), latency: Some(latency) }),
-            false => Some(Rate { bandwidth: bandwidth?, latency: None }),
+        if latency < stated {
+            Some(Rate { bandwidth: bandwidth.unwrap_or(known), latency: Some(latency) })
+        } else {
+            Some(Rate { bandwidth: bandwidth?, latency: None })
         }
     }
 

@@ -131,9 +131,10 @@ impl Rollout {
         let links = now.platform.links();
         let mut levels: Vec<Vec<(f64, f64)>> = vec![Vec::new(); links.len()];
         for (date, network) in &course.network {
-            let shares = match same_rates(network, peak) {
-                true => vec![1.0; links.len()],
-                false => self.shares(&now.platform, network, peak),
+            let shares = if same_rates(network, peak) {
+                vec![1.0; links.len()]
+            } else {
+                self.shares(&now.platform, network, peak)
             };
             for ((levels, share), link) in levels.iter_mut().zip(shares).zip(links) {
                 // What the platform itself says for ever counts too.
@@ -252,10 +253,8 @@ impl PlanSimulator for Rollout {
         let matrix = matches!(now.platform.network(), Network::Matrix(_));
         let in_turn = now.contention == Contention::InTurn;
         let pairwise = matrix && (in_turn || !world.pairs.is_empty());
-        let platform = match pairwise {
-            true => steady.linked_pairwise(&world).ok()?,
-            false => steady.in_world(&world),
-        };
+        let platform =
+            if pairwise { steady.linked_pairwise(&world).ok()? } else { steady.in_world(&world) };
         let network = Cow::Borrowed(&*peak);
         let problem = Problem::at_levels(&now.workflow, &now.platform, &[], network).ok()?;
         let reality = Expected { problem: &problem, now, factors: &course.factors };

@@ -777,9 +777,10 @@ impl Backend for Simulated<'_, '_> {
             return Err(OpError::Refused(format!("'{}' cannot be leased", host.name)));
         }
         let setup = self.ordered.remove(&order.host).unwrap_or(class.billing.setup);
-        let setting_up = match setup > 0.0 {
-            true => Some(self.simulation.start(Activity::Sleep(setup), op.0).map_err(refused)?),
-            false => None,
+        let setting_up = if setup > 0.0 {
+            Some(self.simulation.start(Activity::Sleep(setup), op.0).map_err(refused)?)
+        } else {
+            None
         };
         self.rented.insert(op, Rented { host: order.host, setting_up });
         Ok(answer(setup <= 0.0))

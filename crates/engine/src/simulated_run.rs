@@ -143,9 +143,10 @@ impl Stage {
         let backend = Simulated::new(&platform, models, Box::new(reality))?
             .giving_up_after(self.settings.most_changes)
             .storing_on(self.settings.storage);
-        let mut supply = match self.arrivals.is_empty() {
-            true => None,
-            false => Some(Arrivals::new(self.arrivals.clone()).map_err(StageError::Arrivals)?),
+        let mut supply = if self.arrivals.is_empty() {
+            None
+        } else {
+            Some(Arrivals::new(self.arrivals.clone()).map_err(StageError::Arrivals)?)
         };
         let first = match (&supply, &mut decided) {
             (Some(supply), _) => supply.first().map_err(StageError::Arrivals)?,
@@ -203,9 +204,10 @@ fn simulated_as(
     if matrix && !one_at_a_time {
         models.network = NetworkModel::Matrix;
     }
-    let platform = match matrix && (one_at_a_time || !course.pairs.is_empty()) {
-        true => Some(nominal.linked_pairwise(course)?),
-        false => None,
+    let platform = if matrix && (one_at_a_time || !course.pairs.is_empty()) {
+        Some(nominal.linked_pairwise(course)?)
+    } else {
+        None
     };
     Ok((platform, models))
 }

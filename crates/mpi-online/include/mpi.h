@@ -24,6 +24,10 @@ typedef struct MPI_Status {
 typedef void(MPI_User_function)(void *, void *, int *, MPI_Datatype *);
 typedef int(MPI_Comm_copy_attr_function)(MPI_Comm, int, void *, void *, void *, int *);
 typedef int(MPI_Comm_delete_attr_function)(MPI_Comm, int, void *, void *);
+typedef int(MPI_Type_copy_attr_function)(MPI_Datatype, int, void *, void *, void *, int *);
+typedef int(MPI_Type_delete_attr_function)(MPI_Datatype, int, void *, void *);
+typedef int(MPI_Win_copy_attr_function)(MPI_Win, int, void *, void *, void *, int *);
+typedef int(MPI_Win_delete_attr_function)(MPI_Win, int, void *, void *);
 typedef MPI_Comm_copy_attr_function MPI_Copy_function;
 typedef MPI_Comm_delete_attr_function MPI_Delete_function;
 typedef void(MPI_Comm_errhandler_function)(MPI_Comm *, int *, ...);
@@ -189,7 +193,7 @@ typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
 #define MPI_ERR_SESSION 75
 #define MPI_ERR_PROC_ABORTED 76
 #define MPI_ERR_VALUE_TOO_LARGE 77
-#define MPI_ERR_LASTCODE 0
+#define MPI_ERR_LASTCODE 0x3fffffff
 
 #define MPI_ANY_SOURCE (-2)
 #define MPI_PROC_NULL (-1)
@@ -205,6 +209,7 @@ typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
 #define MPI_SIMILAR 2
 #define MPI_UNEQUAL 3
 #define MPI_GRAPH 1
+#define MPI_DIST_GRAPH 3
 #define MPI_CART 2
 #define MPI_MAX_PROCESSOR_NAME 128
 #define MPI_MAX_ERROR_STRING 512
@@ -244,8 +249,29 @@ typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
 #define MPI_COMBINER_INDEXED_BLOCK 10
 #define MPI_COMBINER_STRUCT 12
 #define MPI_COMBINER_SUBARRAY 13
-#define MPI_COMBINER_RESIZED 17
-#define MPI_COMBINER_HINDEXED_BLOCK 18
+#define MPI_COMBINER_RESIZED 18
+#define MPI_MESSAGE_NULL ((MPI_Message)0x2c000000)
+#define MPI_MESSAGE_NO_PROC ((MPI_Message)0x6c000000)
+#define MPI_INFO_ENV ((MPI_Info)0x5c000001)
+#define MPI_LASTUSEDCODE 0x6440000b
+#define MPI_WIN_CREATE_FLAVOR 0x66000007
+#define MPI_WIN_MODEL 0x66000009
+#define MPI_DISTRIBUTE_BLOCK 121
+#define MPI_DISTRIBUTE_CYCLIC 122
+#define MPI_DISTRIBUTE_NONE 123
+#define MPI_DISTRIBUTE_DFLT_DARG (-49767)
+#define MPI_COMBINER_DARRAY 14
+#define MPI_WIN_FLAVOR_CREATE 1
+#define MPI_WIN_FLAVOR_ALLOCATE 2
+#define MPI_WIN_SEPARATE 1
+#define MPI_WIN_UNIFIED 2
+#define MPI_WIN_NULL_COPY_FN ((MPI_Win_copy_attr_function *)0)
+#define MPI_WIN_NULL_DELETE_FN ((MPI_Win_delete_attr_function *)0)
+#define MPI_WIN_DUP_FN ((MPI_Win_copy_attr_function *)MPIR_Dup_fn)
+#define MPI_TYPE_NULL_COPY_FN ((MPI_Type_copy_attr_function *)0)
+#define MPI_TYPE_NULL_DELETE_FN ((MPI_Type_delete_attr_function *)0)
+#define MPI_TYPE_DUP_FN ((MPI_Type_copy_attr_function *)MPIR_Dup_fn)
+#define MPI_COMBINER_HINDEXED_BLOCK 19
 #define MPI_TYPECLASS_REAL 1
 #define MPI_TYPECLASS_INTEGER 2
 #define MPI_TYPECLASS_COMPLEX 3
@@ -279,6 +305,10 @@ double MPI_Wtime(void);
 double MPI_Wtick(void);
 double PMPI_Wtime(void);
 double PMPI_Wtick(void);
+/* Weights of graphs: none. */
+extern int *const MPI_UNWEIGHTED;
+extern int *const MPI_WEIGHTS_EMPTY;
+
 int MPI_Abort(MPI_Comm comm, int code);
 int MPI_Accumulate(const void *origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement, int count, MPI_Datatype datatype, MPI_Op op, MPI_Win win);
 int MPI_Add_error_class(int *new);
@@ -314,6 +344,7 @@ int MPI_Comm_call_errhandler(MPI_Comm comm, int code);
 int MPI_Comm_compare(int one, int other, int *result);
 int MPI_Comm_create(MPI_Comm comm, MPI_Group group, int *new);
 int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *handler);
+int MPI_Comm_create_group(MPI_Comm comm, MPI_Group list, int tag, MPI_Comm *new);
 int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete, int *key, void *extra);
 int MPI_Comm_delete_attr(MPI_Comm comm, int key);
 int MPI_Comm_disconnect(MPI_Comm *comm);
@@ -328,7 +359,10 @@ int MPI_Comm_get_name(MPI_Comm comm, char *name, int *length);
 int MPI_Comm_get_parent(int *parent);
 int MPI_Comm_group(MPI_Comm comm, MPI_Group *group);
 int MPI_Comm_idup(MPI_Comm comm, int *new, MPI_Request *request);
+int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *new, MPI_Request *request);
 int MPI_Comm_rank(MPI_Comm comm, int *rank);
+int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group);
+int MPI_Comm_remote_size(MPI_Comm comm, int *size);
 int MPI_Comm_set_attr(MPI_Comm comm, int key, void *value);
 int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler);
 int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info);
@@ -338,6 +372,10 @@ int MPI_Comm_split(MPI_Comm comm, int colour, int key, int *new);
 int MPI_Comm_split_type(MPI_Comm comm, int kind, int key, MPI_Info info, int *new);
 int MPI_Comm_test_inter(MPI_Comm comm, int *flag);
 int MPI_Dims_create(int nodes, int ndims, int *dims);
+int MPI_Dist_graph_create(MPI_Comm comm, int count, const int *sources, const int *degrees, const int *destinations, const int *weights, MPI_Info info, int reorder, MPI_Comm *new);
+int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int *sources, const int *source_weights, int outdegree, const int *destinations, const int *weights, MPI_Info info, int reorder, MPI_Comm *new);
+int MPI_Dist_graph_neighbors(MPI_Comm comm, int room, int *sources, int *source_weights, int other_room, int *destinations, int *weights);
+int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree, int *is_weighted);
 int MPI_Errhandler_create(MPI_Comm_errhandler_function *function, MPI_Errhandler *handler);
 int MPI_Errhandler_free(MPI_Errhandler *handler);
 int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *handler);
@@ -359,6 +397,8 @@ int MPI_Get_library_version(char *version, int *length);
 int MPI_Get_processor_name(char *name, int *length);
 int MPI_Get_version(int *version, int *subversion);
 int MPI_Graph_create(MPI_Comm comm, int nodes, const int *index, const int *edges, int reorder, int *new);
+int MPI_Graph_get(MPI_Comm comm, int nodes, int count, int *to_index, int *to_edges);
+int MPI_Graph_map(MPI_Comm comm, int nodes, const int *index, const int *edges, int *new);
 int MPI_Graph_neighbors(MPI_Comm comm, int rank, int room, int *neighbours);
 int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count);
 int MPI_Graphdims_get(MPI_Comm comm, int *nodes, int *count);
@@ -386,18 +426,29 @@ int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
 int MPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 int MPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
 int MPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int *recvcounts, const int *displs, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status);
+int MPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request);
+int MPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int MPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int *recvcounts, const int *displs, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int MPI_Ineighbor_alltoallv(const void *sendbuf, const int *sendcounts, const int *sdispls, MPI_Datatype sendtype, void *recvbuf, const int *recvcounts, const int *rdispls, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int MPI_Ineighbor_alltoallw(const void *sendbuf, const int *sendcounts, const MPI_Aint *sdispls, const MPI_Datatype *sendtypes, void *recvbuf, const int *recvcounts, const MPI_Aint *rdispls, const MPI_Datatype *recvtypes, MPI_Comm comm, MPI_Request *request);
 int MPI_Info_create(int *new);
+int MPI_Info_create_env(int argc, char **argv, MPI_Info *new);
 int MPI_Info_delete(int handle, const char *key);
 int MPI_Info_dup(MPI_Datatype old, int *new);
 int MPI_Info_free(int *handle);
 int MPI_Info_get(int handle, const char *key, int room, char *value, int *flag);
 int MPI_Info_get_nkeys(int handle, int *count);
 int MPI_Info_get_nthkey(int handle, int n, char *key);
+int MPI_Info_get_string(MPI_Info handle, const char *key, int *room, char *value, int *flag);
 int MPI_Info_get_valuelen(int handle, const char *key, int *length, int *flag);
 int MPI_Info_set(int handle, const char *key, const char *value);
 int MPI_Init(int *argc, char ***argv);
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
 int MPI_Initialized(int *flag);
+int MPI_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm bridge, int other, int tag, MPI_Comm *new);
+int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm *new);
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
 int MPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
 int MPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request);
@@ -412,10 +463,19 @@ int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int t
 int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 int MPI_Keyval_create(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete, int *key, void *extra);
 int MPI_Keyval_free(int *key);
+int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status);
+int MPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status);
+int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int *recvcounts, const int *displs, MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Neighbor_alltoallv(const void *sendbuf, const int *sendcounts, const int *sdispls, MPI_Datatype sendtype, void *recvbuf, const int *recvcounts, const int *rdispls, MPI_Datatype recvtype, MPI_Comm comm);
+int MPI_Neighbor_alltoallw(const void *sendbuf, const int *sendcounts, const MPI_Aint *sdispls, const MPI_Datatype *sendtypes, void *recvbuf, const int *recvcounts, const MPI_Aint *rdispls, const MPI_Datatype *recvtypes, MPI_Comm comm);
 int MPI_Op_commutative(MPI_Op op, int *commute);
 int MPI_Op_create(MPI_User_function *function, int commute, MPI_Op *op);
 int MPI_Op_free(MPI_Op *op);
 int MPI_Pack(const void *from, int count, MPI_Datatype datatype, void *to, int room, int *at, MPI_Comm comm);
+int MPI_Pack_external(const char *kind, const void *from, int count, MPI_Datatype datatype, void *to, MPI_Aint room, MPI_Aint *at);
+int MPI_Pack_external_size(const char *kind, int count, MPI_Datatype datatype, MPI_Aint *size);
 int MPI_Pack_size(int count, MPI_Datatype datatype, MPI_Comm comm, int *size);
 int MPI_Pcontrol(const int level, ...);
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
@@ -442,8 +502,11 @@ int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int t
 int MPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 int MPI_Start(MPI_Request *request);
 int MPI_Startall(int count, MPI_Request *requests);
+int MPI_Status_c2f(const MPI_Status *from, MPI_Fint *to);
+int MPI_Status_f2c(const MPI_Fint *from, MPI_Status *to);
 int MPI_Status_set_cancelled(MPI_Status *status, int flag);
 int MPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, int count);
+int MPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count);
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status);
 int MPI_Test_cancelled(const MPI_Status *status, int *flag);
 int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses);
@@ -452,27 +515,37 @@ int MPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices, 
 int MPI_Topo_test(MPI_Comm comm, int *status);
 int MPI_Type_commit(MPI_Datatype *datatype);
 int MPI_Type_contiguous(int count, MPI_Datatype old, int *new);
+int MPI_Type_create_darray(int size, int rank, int ndims, const int *sizes, const int *distributions, const int *arguments, const int *processes, int order, MPI_Datatype old, MPI_Datatype *new);
+int MPI_Type_create_f90_complex(int digits, int exponent, MPI_Datatype *new);
+int MPI_Type_create_f90_integer(int digits, MPI_Datatype *new);
+int MPI_Type_create_f90_real(int digits, int exponent, MPI_Datatype *new);
 int MPI_Type_create_hindexed(int count, const int *lengths, const MPI_Aint *offsets, MPI_Datatype old, int *new);
 int MPI_Type_create_hindexed_block(int count, int length, const MPI_Aint *offsets, MPI_Datatype old, int *new);
 int MPI_Type_create_hvector(int count, int length, MPI_Aint stride, MPI_Datatype old, int *new);
 int MPI_Type_create_indexed_block(int count, int length, const int *offsets, MPI_Datatype old, int *new);
+int MPI_Type_create_keyval(MPI_Type_copy_attr_function *copy, MPI_Type_delete_attr_function *delete, int *key, void *extra);
 int MPI_Type_create_resized(MPI_Datatype old, MPI_Aint lb, MPI_Aint extent, int *new);
 int MPI_Type_create_struct(int count, const int *lengths, const MPI_Aint *offsets, const int *types, int *new);
 int MPI_Type_create_subarray(int ndims, const int *sizes, const int *subsizes, const int *starts, int order, MPI_Datatype old, int *new);
+int MPI_Type_delete_attr(MPI_Datatype handle, int key);
 int MPI_Type_dup(MPI_Datatype old, int *new);
 int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent);
 int MPI_Type_free(MPI_Datatype *datatype);
+int MPI_Type_free_keyval(int *key);
+int MPI_Type_get_attr(MPI_Datatype datatype, int key, void *value, int *flag);
 int MPI_Type_get_contents(MPI_Datatype datatype, int integers, int addresses, int types, int *to_integers, MPI_Aint *to_addresses, int *to_types);
 int MPI_Type_get_envelope(MPI_Datatype datatype, int *integers, int *addresses, int *types, int *kind);
 int MPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent);
 int MPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent);
 int MPI_Type_get_name(MPI_Datatype datatype, char *name, int *length);
 int MPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent);
+int MPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent);
 int MPI_Type_hindexed(int count, const int *lengths, const MPI_Aint *offsets, MPI_Datatype old, int *new);
 int MPI_Type_hvector(int count, int length, MPI_Aint stride, MPI_Datatype old, int *new);
 int MPI_Type_indexed(int count, const int *lengths, const int *offsets, MPI_Datatype old, int *new);
 int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint *lb);
 int MPI_Type_match_size(int kind, int size, MPI_Datatype *datatype);
+int MPI_Type_set_attr(MPI_Datatype handle, int key, void *value);
 int MPI_Type_set_name(MPI_Datatype datatype, const char *name);
 int MPI_Type_size(MPI_Datatype datatype, int *size);
 int MPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size);
@@ -480,17 +553,22 @@ int MPI_Type_struct(int count, const int *lengths, const MPI_Aint *offsets, cons
 int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *ub);
 int MPI_Type_vector(int count, int length, int stride, MPI_Datatype old, int *new);
 int MPI_Unpack(const void *from, int size, int *at, void *to, int count, MPI_Datatype datatype, MPI_Comm comm);
+int MPI_Unpack_external(const char *kind, const void *from, MPI_Aint size, MPI_Aint *at, void *to, int count, MPI_Datatype datatype);
 int MPI_Wait(MPI_Request *request, MPI_Status *status);
 int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses);
 int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status);
 int MPI_Waitsome(int count, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses);
 int MPI_Win_allocate(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win);
 int MPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);
+int MPI_Win_create_keyval(MPI_Win_copy_attr_function *copy, MPI_Win_delete_attr_function *delete, int *key, void *extra);
+int MPI_Win_delete_attr(MPI_Win handle, int key);
 int MPI_Win_fence(int assert, MPI_Win win);
 int MPI_Win_free(MPI_Win *win);
+int MPI_Win_free_keyval(int *key);
 int MPI_Win_get_attr(MPI_Win win, int key, void *value, int *flag);
 int MPI_Win_get_group(MPI_Win win, MPI_Group *group);
 int MPI_Win_get_name(MPI_Win win, char *name, int *length);
+int MPI_Win_set_attr(MPI_Win handle, int key, void *value);
 int MPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler handler);
 int MPI_Win_set_name(MPI_Win win, const char *name);
 
@@ -529,6 +607,7 @@ int PMPI_Comm_call_errhandler(MPI_Comm comm, int code);
 int PMPI_Comm_compare(int one, int other, int *result);
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, int *new);
 int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *handler);
+int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group list, int tag, MPI_Comm *new);
 int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete, int *key, void *extra);
 int PMPI_Comm_delete_attr(MPI_Comm comm, int key);
 int PMPI_Comm_disconnect(MPI_Comm *comm);
@@ -543,7 +622,10 @@ int PMPI_Comm_get_name(MPI_Comm comm, char *name, int *length);
 int PMPI_Comm_get_parent(int *parent);
 int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group);
 int PMPI_Comm_idup(MPI_Comm comm, int *new, MPI_Request *request);
+int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *new, MPI_Request *request);
 int PMPI_Comm_rank(MPI_Comm comm, int *rank);
+int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group);
+int PMPI_Comm_remote_size(MPI_Comm comm, int *size);
 int PMPI_Comm_set_attr(MPI_Comm comm, int key, void *value);
 int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler);
 int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info);
@@ -553,6 +635,10 @@ int PMPI_Comm_split(MPI_Comm comm, int colour, int key, int *new);
 int PMPI_Comm_split_type(MPI_Comm comm, int kind, int key, MPI_Info info, int *new);
 int PMPI_Comm_test_inter(MPI_Comm comm, int *flag);
 int PMPI_Dims_create(int nodes, int ndims, int *dims);
+int PMPI_Dist_graph_create(MPI_Comm comm, int count, const int *sources, const int *degrees, const int *destinations, const int *weights, MPI_Info info, int reorder, MPI_Comm *new);
+int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int *sources, const int *source_weights, int outdegree, const int *destinations, const int *weights, MPI_Info info, int reorder, MPI_Comm *new);
+int PMPI_Dist_graph_neighbors(MPI_Comm comm, int room, int *sources, int *source_weights, int other_room, int *destinations, int *weights);
+int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree, int *is_weighted);
 int PMPI_Errhandler_create(MPI_Comm_errhandler_function *function, MPI_Errhandler *handler);
 int PMPI_Errhandler_free(MPI_Errhandler *handler);
 int PMPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *handler);
@@ -574,6 +660,8 @@ int PMPI_Get_library_version(char *version, int *length);
 int PMPI_Get_processor_name(char *name, int *length);
 int PMPI_Get_version(int *version, int *subversion);
 int PMPI_Graph_create(MPI_Comm comm, int nodes, const int *index, const int *edges, int reorder, int *new);
+int PMPI_Graph_get(MPI_Comm comm, int nodes, int count, int *to_index, int *to_edges);
+int PMPI_Graph_map(MPI_Comm comm, int nodes, const int *index, const int *edges, int *new);
 int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int room, int *neighbours);
 int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count);
 int PMPI_Graphdims_get(MPI_Comm comm, int *nodes, int *count);
@@ -601,18 +689,29 @@ int PMPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int
 int PMPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
 int PMPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
 int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int *recvcounts, const int *displs, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status);
+int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request);
+int PMPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int PMPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int *recvcounts, const int *displs, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int PMPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int PMPI_Ineighbor_alltoallv(const void *sendbuf, const int *sendcounts, const int *sdispls, MPI_Datatype sendtype, void *recvbuf, const int *recvcounts, const int *rdispls, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int *sendcounts, const MPI_Aint *sdispls, const MPI_Datatype *sendtypes, void *recvbuf, const int *recvcounts, const MPI_Aint *rdispls, const MPI_Datatype *recvtypes, MPI_Comm comm, MPI_Request *request);
 int PMPI_Info_create(int *new);
+int PMPI_Info_create_env(int argc, char **argv, MPI_Info *new);
 int PMPI_Info_delete(int handle, const char *key);
 int PMPI_Info_dup(MPI_Datatype old, int *new);
 int PMPI_Info_free(int *handle);
 int PMPI_Info_get(int handle, const char *key, int room, char *value, int *flag);
 int PMPI_Info_get_nkeys(int handle, int *count);
 int PMPI_Info_get_nthkey(int handle, int n, char *key);
+int PMPI_Info_get_string(MPI_Info handle, const char *key, int *room, char *value, int *flag);
 int PMPI_Info_get_valuelen(int handle, const char *key, int *length, int *flag);
 int PMPI_Info_set(int handle, const char *key, const char *value);
 int PMPI_Init(int *argc, char ***argv);
 int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided);
 int PMPI_Initialized(int *flag);
+int PMPI_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm bridge, int other, int tag, MPI_Comm *new);
+int PMPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm *new);
 int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
 int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
 int PMPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request);
@@ -627,10 +726,19 @@ int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
 int PMPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 int PMPI_Keyval_create(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete, int *key, void *extra);
 int PMPI_Keyval_free(int *key);
+int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status);
+int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status);
+int PMPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+int PMPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int *recvcounts, const int *displs, MPI_Datatype recvtype, MPI_Comm comm);
+int PMPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+int PMPI_Neighbor_alltoallv(const void *sendbuf, const int *sendcounts, const int *sdispls, MPI_Datatype sendtype, void *recvbuf, const int *recvcounts, const int *rdispls, MPI_Datatype recvtype, MPI_Comm comm);
+int PMPI_Neighbor_alltoallw(const void *sendbuf, const int *sendcounts, const MPI_Aint *sdispls, const MPI_Datatype *sendtypes, void *recvbuf, const int *recvcounts, const MPI_Aint *rdispls, const MPI_Datatype *recvtypes, MPI_Comm comm);
 int PMPI_Op_commutative(MPI_Op op, int *commute);
 int PMPI_Op_create(MPI_User_function *function, int commute, MPI_Op *op);
 int PMPI_Op_free(MPI_Op *op);
 int PMPI_Pack(const void *from, int count, MPI_Datatype datatype, void *to, int room, int *at, MPI_Comm comm);
+int PMPI_Pack_external(const char *kind, const void *from, int count, MPI_Datatype datatype, void *to, MPI_Aint room, MPI_Aint *at);
+int PMPI_Pack_external_size(const char *kind, int count, MPI_Datatype datatype, MPI_Aint *size);
 int PMPI_Pack_size(int count, MPI_Datatype datatype, MPI_Comm comm, int *size);
 int PMPI_Pcontrol(const int level, ...);
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
@@ -657,8 +765,11 @@ int PMPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
 int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 int PMPI_Start(MPI_Request *request);
 int PMPI_Startall(int count, MPI_Request *requests);
+int PMPI_Status_c2f(const MPI_Status *from, MPI_Fint *to);
+int PMPI_Status_f2c(const MPI_Fint *from, MPI_Status *to);
 int PMPI_Status_set_cancelled(MPI_Status *status, int flag);
 int PMPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, int count);
+int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count);
 int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status);
 int PMPI_Test_cancelled(const MPI_Status *status, int *flag);
 int PMPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses);
@@ -667,27 +778,37 @@ int PMPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices,
 int PMPI_Topo_test(MPI_Comm comm, int *status);
 int PMPI_Type_commit(MPI_Datatype *datatype);
 int PMPI_Type_contiguous(int count, MPI_Datatype old, int *new);
+int PMPI_Type_create_darray(int size, int rank, int ndims, const int *sizes, const int *distributions, const int *arguments, const int *processes, int order, MPI_Datatype old, MPI_Datatype *new);
+int PMPI_Type_create_f90_complex(int digits, int exponent, MPI_Datatype *new);
+int PMPI_Type_create_f90_integer(int digits, MPI_Datatype *new);
+int PMPI_Type_create_f90_real(int digits, int exponent, MPI_Datatype *new);
 int PMPI_Type_create_hindexed(int count, const int *lengths, const MPI_Aint *offsets, MPI_Datatype old, int *new);
 int PMPI_Type_create_hindexed_block(int count, int length, const MPI_Aint *offsets, MPI_Datatype old, int *new);
 int PMPI_Type_create_hvector(int count, int length, MPI_Aint stride, MPI_Datatype old, int *new);
 int PMPI_Type_create_indexed_block(int count, int length, const int *offsets, MPI_Datatype old, int *new);
+int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy, MPI_Type_delete_attr_function *delete, int *key, void *extra);
 int PMPI_Type_create_resized(MPI_Datatype old, MPI_Aint lb, MPI_Aint extent, int *new);
 int PMPI_Type_create_struct(int count, const int *lengths, const MPI_Aint *offsets, const int *types, int *new);
 int PMPI_Type_create_subarray(int ndims, const int *sizes, const int *subsizes, const int *starts, int order, MPI_Datatype old, int *new);
+int PMPI_Type_delete_attr(MPI_Datatype handle, int key);
 int PMPI_Type_dup(MPI_Datatype old, int *new);
 int PMPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent);
 int PMPI_Type_free(MPI_Datatype *datatype);
+int PMPI_Type_free_keyval(int *key);
+int PMPI_Type_get_attr(MPI_Datatype datatype, int key, void *value, int *flag);
 int PMPI_Type_get_contents(MPI_Datatype datatype, int integers, int addresses, int types, int *to_integers, MPI_Aint *to_addresses, int *to_types);
 int PMPI_Type_get_envelope(MPI_Datatype datatype, int *integers, int *addresses, int *types, int *kind);
 int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent);
 int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent);
 int PMPI_Type_get_name(MPI_Datatype datatype, char *name, int *length);
 int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent);
+int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent);
 int PMPI_Type_hindexed(int count, const int *lengths, const MPI_Aint *offsets, MPI_Datatype old, int *new);
 int PMPI_Type_hvector(int count, int length, MPI_Aint stride, MPI_Datatype old, int *new);
 int PMPI_Type_indexed(int count, const int *lengths, const int *offsets, MPI_Datatype old, int *new);
 int PMPI_Type_lb(MPI_Datatype datatype, MPI_Aint *lb);
 int PMPI_Type_match_size(int kind, int size, MPI_Datatype *datatype);
+int PMPI_Type_set_attr(MPI_Datatype handle, int key, void *value);
 int PMPI_Type_set_name(MPI_Datatype datatype, const char *name);
 int PMPI_Type_size(MPI_Datatype datatype, int *size);
 int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size);
@@ -695,17 +816,22 @@ int PMPI_Type_struct(int count, const int *lengths, const MPI_Aint *offsets, con
 int PMPI_Type_ub(MPI_Datatype datatype, MPI_Aint *ub);
 int PMPI_Type_vector(int count, int length, int stride, MPI_Datatype old, int *new);
 int PMPI_Unpack(const void *from, int size, int *at, void *to, int count, MPI_Datatype datatype, MPI_Comm comm);
+int PMPI_Unpack_external(const char *kind, const void *from, MPI_Aint size, MPI_Aint *at, void *to, int count, MPI_Datatype datatype);
 int PMPI_Wait(MPI_Request *request, MPI_Status *status);
 int PMPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses);
 int PMPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status);
 int PMPI_Waitsome(int count, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses);
 int PMPI_Win_allocate(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win);
 int PMPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);
+int PMPI_Win_create_keyval(MPI_Win_copy_attr_function *copy, MPI_Win_delete_attr_function *delete, int *key, void *extra);
+int PMPI_Win_delete_attr(MPI_Win handle, int key);
 int PMPI_Win_fence(int assert, MPI_Win win);
 int PMPI_Win_free(MPI_Win *win);
+int PMPI_Win_free_keyval(int *key);
 int PMPI_Win_get_attr(MPI_Win win, int key, void *value, int *flag);
 int PMPI_Win_get_group(MPI_Win win, MPI_Group *group);
 int PMPI_Win_get_name(MPI_Win win, char *name, int *length);
+int PMPI_Win_set_attr(MPI_Win handle, int key, void *value);
 int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler handler);
 int PMPI_Win_set_name(MPI_Win win, const char *name);
 

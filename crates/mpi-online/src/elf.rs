@@ -44,6 +44,14 @@ pub fn mpi_of(program: &Path) -> io::Result<Option<Mpi>> {
     Ok(libraries.iter().find_map(|name| Mpi::of_library(name)))
 }
 
+/// Whether a program uses Fortran's module `mpi_f08`, whose functions have names of their own.
+pub fn uses_mpi_f08(program: &Path) -> io::Result<bool> {
+    let bytes = fs::read(program)?;
+    Ok([&b"\0mpi_init_f08_\0"[..], b"\0mpi_init_thread_f08_\0"]
+        .iter()
+        .any(|name| bytes.windows(name.len()).any(|at| at == *name)))
+}
+
 fn parse(bytes: &[u8]) -> Option<Vec<String>> {
     // The identification: magic, 64 bits, little-endian.
     if bytes.get(..6)? != [0x7f, b'E', b'L', b'F', 2, 1] {

@@ -187,11 +187,12 @@ pub fn run(
             }
         }
     }
+    // Once all ranks have loaded the library, the file is not needed; before, it goes after they are gone.
+    let mut library = Some(library);
     let outcome = match failed {
         Some(error) => Err(error),
         None => {
-            // Once all ranks have loaded the library, the file is not needed.
-            let started = Box::new(move || drop(library));
+            let started = Box::new(|| drop(library.take()));
             let compute = (launch.compute, launch.threshold);
             let mut running = Running::new(lanes, &processes, compute, launch.record, started);
             let replayed = Replay::live(platform, hosts, &mut running, settings)
@@ -266,6 +267,12 @@ fn check(program: &Path) -> Result<(), OnlineError> {
         return Err(OnlineError::Start(format!(
             "{}: this program is linked with Open MPI, whose binary interface differs; build it with \
              MPICH's mpicc or with `slackline mpicc`",
+            program.display()
+        )));
+    }
+    if mpi == Some(Mpi::Mpich) && elf::uses_mpi_f08(program).unwrap_or(false) {
+        return Err(OnlineError::Start(format!(
+            "{}: this program uses Fortran's module mpi_f08, which is not simulated; `use mpi` and mpif.h are",
             program.display()
         )));
     }

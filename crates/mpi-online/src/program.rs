@@ -206,6 +206,12 @@ impl<'a> Running<'a> {
                 self.sends.insert(key, data);
                 Action::Isend(sized, mode)
             }
+            What::Put => {
+                self.sends.insert(key, data);
+                Action::Put(sized, mode)
+            }
+            What::Get => Action::Get(sized),
+            What::Window => Action::CommWindow(request.new_comm),
             What::Recv => Action::Recv(sized),
             What::Irecv => Action::Irecv(sized),
             What::Wait => Action::Wait(numbers()),
@@ -240,6 +246,7 @@ impl<'a> Running<'a> {
             }
             What::Dup => Action::CommDup(request.new_comm),
             What::Create => Action::CommCreate(request.new_comm, request.numbers.into()),
+            What::Group => Action::CommGroup(request.new_comm, request.numbers.into()),
             What::Date => {
                 quiet = true;
                 Action::Nothing

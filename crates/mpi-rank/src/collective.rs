@@ -162,6 +162,197 @@ fn background(number: Option<u32>, finish: Finish, comm: c_int) -> Pending {
     }
 }
 
+/// The two groups of an inter-communicator. All that goes from one to the other is blocks for each
+/// rank, most of them empty.
+struct Between {
+    /// Places of the other group among all members.
+    start: usize,
+    count: usize,
+    total: usize,
+}
+
+/// The part of a rank in an operation with a root.
+enum End {
+    Root,
+    /// In the group of the root.
+    Idle,
+    /// The root's partner; the root is this rank of the other group.
+    Of(usize),
+}
+
+impl Between {
+    fn of(known: &Comm) -> Option<Between> {
+        let count = known.remote.as_ref()?.ranks.len();
+        Some(Between { start: known.index(0) as usize, count, total: known.total() })
+    }
+
+    fn end(&self, root: c_int) -> Outcome<End> {
+        match usize::try_from(root) {
+            Ok(rank) if rank < self.count => Ok(End::Of(rank)),
+            _ if root == -3 => Ok(End::Root),
+            _ if root == crate::state::PROC_NULL => Ok(End::Idle),
+            _ => fault(class::ROOT, format!("there is no rank {root} for a root")),
+        }
+    }
+
+    /// Blocks for ranks of the other group (none: for none of them), and bytes from each of them.
+    unsafe fn part(&self, sent: &[Block], received: &[u64], finish: Finish) -> Part {
+        let mut part = Part::new(ALLTOALLV, Plan::Blocks);
+        part.request.blocks = vec![0; self.total];
+        part.request.recv_counts = vec![0; self.total];
+        for (k, block) in sent.iter().enumerate() {
+            unsafe { block.pack(&mut part.data) };
+            part.request.blocks[self.start + k] = block.bytes();
+        }
+        for (k, &bytes) in received.iter().enumerate() {
+            part.request.recv_counts[self.start + k] = bytes;
+        }
+        part.request.counts.clone_from(&part.request.blocks);
+        part.finish = match finish {
+            Finish::Nothing => Finish::Nothing,
+            finish => Finish::Some(self.start..self.start + self.count, Box::new(finish)),
+        };
+        part
+    }
+
+    /// A block for one rank of the other group.
+    unsafe fn to(&self, rank: usize, block: Block) -> Part {
+        let empty = Block { count: 0, ..block.clone() };
+        let sent: Vec<Block> = (0..self.count)
+            .map(|k| if k == rank { block.clone() } else { empty.clone() })
+            .collect();
+        unsafe { self.part(&sent, &[], Finish::Nothing) }
+    }
+
+    /// A block from one rank of the other group.
+    unsafe fn from(&self, rank: usize, block: Block) -> Part {
+        let mut received = vec![0; self.count];
+        received[rank] = block.bytes();
+        unsafe { self.part(&[], &received, block.finish()) }
+    }
+
+    unsafe fn nothing(&self) -> Part {
+        unsafe { self.part(&[], &[], Finish::Nothing) }
+    }
+}
+
+fn places(blocks: Vec<Block>) -> Finish {
+    Finish::Placed(blocks.into_iter().map(Block::place).collect())
+}
+
+fn sizes(blocks: &[Block]) -> Vec<u64> {
+    blocks.iter().map(Block::bytes).collect()
+}
+
+/// Blocks to and from the neighbours in a grid or graph. Several for the same rank follow each other.
+unsafe fn around(known: &Comm, sent: Vec<Block>, received: Vec<Block>) -> Outcome<Part> {
+    let (sources, destinations) = crate::communicator::neighbours(known)?;
+    let is_grid = known.topology.as_ref().is_some_and(|t| t.graph.is_none() && t.edges.is_none());
+    let mut part = Part::new(ALLTOALLV, Plan::Blocks);
+    let mut places = Vec::new();
+    for rank in 0..known.size() as c_int {
+        let mut bytes = 0;
+        for (block, _) in sent.iter().zip(&destinations).filter(|(_, to)| **to == rank) {
+            unsafe { block.pack(&mut part.data) };
+            bytes += block.bytes();
+        }
+        part.request.blocks.push(bytes);
+        let mut from: Vec<usize> = (0..received.len()).filter(|&k| sources[k] == rank).collect();
+        if is_grid {
+            // What goes down in a dimension comes from above.
+            from.sort_unstable_by_key(|k| k ^ 1);
+        }
+        let blocks: Vec<Block> = from.into_iter().map(|k| received[k].clone()).collect();
+        part.request.recv_counts.push(blocks.iter().map(Block::bytes).sum());
+        places.push(blocks.into_iter().map(Block::place).collect());
+    }
+    part.request.counts.clone_from(&part.request.blocks);
+    part.finish = Finish::Spread(places);
+    Ok(part)
+}
+
+/// Numbers of blocks that a neighbourhood collective sends and receives.
+fn degrees(known: &Comm) -> Outcome<(usize, usize)> {
+    let (sources, destinations) = crate::communicator::neighbours(known)?;
+    Ok((destinations.len(), sources.len()))
+}
+
+unsafe fn neighbour_gather(
+    send: (*const c_void, c_int, c_int),
+    recv: (*mut c_void, c_int, c_int),
+    several: Option<(*const c_int, *const c_int)>,
+    comm: c_int,
+    request: Option<*mut c_int>,
+) -> Outcome {
+    let part = |state: &mut State, known: &Comm| {
+        let (out, into) = degrees(known)?;
+        let sent = vec![Block::new(state, send.0, send.1, send.2)?; out];
+        let received = match several {
+            Some((counts, offsets)) => unsafe {
+                blocks(state, recv.0, counts, offsets, recv.2, into)?
+            },
+            None => {
+                let block = Block::new(state, recv.0, recv.1, recv.2)?;
+                (0..into).map(|k| block.shifted(k)).collect()
+            }
+        };
+        unsafe { around(known, sent, received) }
+    };
+    unsafe { perform(comm, request, part) }
+}
+
+unsafe fn neighbour_alltoall(pair: Pair, comm: c_int, request: Option<*mut c_int>) -> Outcome {
+    let part = |state: &mut State, known: &Comm| {
+        let (out, into) = degrees(known)?;
+        let send = Block::new(state, pair.send.0, pair.send.1, pair.send.2)?;
+        let recv = Block::new(state, pair.recv.0, pair.recv.1, pair.recv.2)?;
+        let all = |block: Block, n| (0..n).map(|k| block.shifted(k)).collect();
+        unsafe { around(known, all(send, out), all(recv, into)) }
+    };
+    unsafe { perform(comm, request, part) }
+}
+
+unsafe fn neighbour_alltoallv(
+    send: Several,
+    recv: Several,
+    comm: c_int,
+    request: Option<*mut c_int>,
+) -> Outcome {
+    let part = |state: &mut State, known: &Comm| {
+        let (out, into) = degrees(known)?;
+        let sent = unsafe { blocks(state, send.0, send.1, send.2, send.3, out)? };
+        let received = unsafe { blocks(state, recv.0, recv.1, recv.2, recv.3, into)? };
+        unsafe { around(known, sent, received) }
+    };
+    unsafe { perform(comm, request, part) }
+}
+
+type Addressed = (*const c_void, *const c_int, *const isize, *const c_int);
+
+unsafe fn neighbour_alltoallw(
+    send: Addressed,
+    recv: Addressed,
+    comm: c_int,
+    request: Option<*mut c_int>,
+) -> Outcome {
+    let part = |state: &mut State, known: &Comm| {
+        let (out, into) = degrees(known)?;
+        let mut list = |(at, counts, offsets, types): Addressed, n: usize| -> Outcome<Vec<Block>> {
+            let (counts, types) = unsafe { (slice(counts, n), slice(types, n)) };
+            let offsets = unsafe { slice(offsets, n) };
+            (0..n)
+                .map(|k| {
+                    let at = at.cast::<u8>().wrapping_offset(offsets[k]);
+                    Block::new(state, at.cast(), counts[k], types[k])
+                })
+                .collect()
+        };
+        let (sent, received) = (list(send, out)?, list(recv, into)?);
+        unsafe { around(known, sent, received) }
+    };
+    unsafe { perform(comm, request, part) }
+}
+
 unsafe fn barrier(comm: c_int, request: Option<*mut c_int>) -> Outcome {
     unsafe { perform(comm, request, |_, _| Ok(Part::new(BARRIER, Plan::Nothing))) }
 }
@@ -174,6 +365,16 @@ unsafe fn bcast(
     request: Option<*mut c_int>,
 ) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if let Some(between) = Between::of(known) {
+            let block = Block::new(state, buffer, count, datatype)?;
+            return Ok(match between.end(root)? {
+                End::Root => unsafe {
+                    between.part(&vec![block; between.count], &[], Finish::Nothing)
+                },
+                End::Idle => unsafe { between.nothing() },
+                End::Of(rank) => unsafe { between.from(rank, block) },
+            });
+        }
         let block = Block::new(state, buffer, count, datatype)?;
         let mut part = Part::new(BCAST, Plan::FromRoot).typed(&block.datatype);
         (part.request.bytes, part.request.peer) = (block.bytes(), root);
@@ -196,6 +397,20 @@ struct Pair {
 
 unsafe fn gather(pair: Pair, root: c_int, comm: c_int, request: Option<*mut c_int>) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if let Some(between) = Between::of(known) {
+            return Ok(match between.end(root)? {
+                End::Root => {
+                    let block = Block::new(state, pair.recv.0, pair.recv.1, pair.recv.2)?;
+                    let all: Vec<Block> = (0..between.count).map(|k| block.shifted(k)).collect();
+                    unsafe { between.part(&[], &sizes(&all), places(all)) }
+                }
+                End::Idle => unsafe { between.nothing() },
+                End::Of(rank) => {
+                    let block = Block::new(state, pair.send.0, pair.send.1, pair.send.2)?;
+                    unsafe { between.to(rank, block) }
+                }
+            });
+        }
         let is_root = known.me as i32 == root;
         let mut part = Part::new(GATHER, Plan::ToRoot);
         let in_place = pair.send.0 as usize == IN_PLACE;
@@ -232,6 +447,20 @@ unsafe fn gatherv(
     request: Option<*mut c_int>,
 ) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if let Some(between) = Between::of(known) {
+            return Ok(match between.end(root)? {
+                End::Root => {
+                    let n = between.count;
+                    let all = unsafe { blocks(state, recvbuf, counts, offsets, datatype, n)? };
+                    unsafe { between.part(&[], &sizes(&all), places(all)) }
+                }
+                End::Idle => unsafe { between.nothing() },
+                End::Of(rank) => {
+                    let block = Block::new(state, send.0, send.1, send.2)?;
+                    unsafe { between.to(rank, block) }
+                }
+            });
+        }
         let is_root = known.me as i32 == root;
         let mut part = Part::new(GATHERV, Plan::ToRoot);
         part.request.peer = root;
@@ -261,6 +490,20 @@ unsafe fn gatherv(
 
 unsafe fn scatter(pair: Pair, root: c_int, comm: c_int, request: Option<*mut c_int>) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if let Some(between) = Between::of(known) {
+            return Ok(match between.end(root)? {
+                End::Root => {
+                    let block = Block::new(state, pair.send.0, pair.send.1, pair.send.2)?;
+                    let all: Vec<Block> = (0..between.count).map(|k| block.shifted(k)).collect();
+                    unsafe { between.part(&all, &[], Finish::Nothing) }
+                }
+                End::Idle => unsafe { between.nothing() },
+                End::Of(rank) => {
+                    let block = Block::new(state, pair.recv.0, pair.recv.1, pair.recv.2)?;
+                    unsafe { between.from(rank, block) }
+                }
+            });
+        }
         let is_root = known.me as i32 == root;
         let mut part = Part::new(SCATTER, Plan::BlockOfRoot);
         part.request.peer = root;
@@ -295,6 +538,20 @@ unsafe fn scatterv(
     request: Option<*mut c_int>,
 ) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if let Some(between) = Between::of(known) {
+            return Ok(match between.end(root)? {
+                End::Root => {
+                    let n = between.count;
+                    let all = unsafe { blocks(state, sendbuf, counts, offsets, datatype, n)? };
+                    unsafe { between.part(&all, &[], Finish::Nothing) }
+                }
+                End::Idle => unsafe { between.nothing() },
+                End::Of(rank) => {
+                    let block = Block::new(state, recv.0, recv.1, recv.2)?;
+                    unsafe { between.from(rank, block) }
+                }
+            });
+        }
         let mut part = Part::new(SCATTERV, Plan::BlockOfRoot);
         part.request.peer = root;
         part.request.counts = vec![0; known.size()];
@@ -324,6 +581,13 @@ unsafe fn scatterv(
 
 unsafe fn allgather(pair: Pair, comm: c_int, request: Option<*mut c_int>) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if let Some(between) = Between::of(known) {
+            let sent = Block::new(state, pair.send.0, pair.send.1, pair.send.2)?;
+            let received = Block::new(state, pair.recv.0, pair.recv.1, pair.recv.2)?;
+            let all: Vec<Block> = (0..between.count).map(|k| received.shifted(k)).collect();
+            let sent = vec![sent; between.count];
+            return Ok(unsafe { between.part(&sent, &sizes(&all), places(all)) });
+        }
         let received = Block::new(state, pair.recv.0, pair.recv.1, pair.recv.2)?;
         let sent = if pair.send.0 as usize == IN_PLACE {
             received.shifted(known.me)
@@ -347,6 +611,12 @@ unsafe fn allgatherv(
     request: Option<*mut c_int>,
 ) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if let Some(between) = Between::of(known) {
+            let n = between.count;
+            let all = unsafe { blocks(state, recvbuf, counts, offsets, datatype, n)? };
+            let sent = vec![Block::new(state, send.0, send.1, send.2)?; n];
+            return Ok(unsafe { between.part(&sent, &sizes(&all), places(all)) });
+        }
         let places = unsafe { blocks(state, recvbuf, counts, offsets, datatype, known.size())? };
         let sent = if send.0 as usize == IN_PLACE {
             places[known.me].clone()
@@ -386,6 +656,13 @@ unsafe fn exchange(kind: u8, sent: &[Block], received: Vec<Block>) -> Part {
 
 unsafe fn alltoall(pair: Pair, comm: c_int, request: Option<*mut c_int>) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if let Some(between) = Between::of(known) {
+            let all =
+                |block: Block| (0..between.count).map(|k| block.shifted(k)).collect::<Vec<_>>();
+            let received = all(Block::new(state, pair.recv.0, pair.recv.1, pair.recv.2)?);
+            let sent = all(Block::new(state, pair.send.0, pair.send.1, pair.send.2)?);
+            return Ok(unsafe { between.part(&sent, &sizes(&received), places(received)) });
+        }
         let all = |block: Block| (0..known.size()).map(|k| block.shifted(k)).collect::<Vec<_>>();
         let received = all(Block::new(state, pair.recv.0, pair.recv.1, pair.recv.2)?);
         let sent = if pair.send.0 as usize == IN_PLACE {
@@ -407,6 +684,12 @@ unsafe fn alltoallv(
     request: Option<*mut c_int>,
 ) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if let Some(between) = Between::of(known) {
+            let n = between.count;
+            let received = unsafe { blocks(state, recv.0, recv.1, recv.2, recv.3, n)? };
+            let sent = unsafe { blocks(state, send.0, send.1, send.2, send.3, n)? };
+            return Ok(unsafe { between.part(&sent, &sizes(&received), places(received)) });
+        }
         let size = known.size();
         let received = unsafe { blocks(state, recv.0, recv.1, recv.2, recv.3, size)? };
         let sent = if send.0 as usize == IN_PLACE {
@@ -423,7 +706,7 @@ type Typed = (*const c_void, *const c_int, *const c_int, *const c_int);
 
 unsafe fn alltoallw(send: Typed, recv: Typed, comm: c_int, request: Option<*mut c_int>) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
-        let size = known.size();
+        let size = known.partners().len();
         let mut list = |(at, counts, offsets, types): Typed| -> Outcome<Vec<Block>> {
             let (counts, types) = unsafe { (slice(counts, size), slice(types, size)) };
             let offsets = unsafe { slice(offsets, size) };
@@ -436,6 +719,9 @@ unsafe fn alltoallw(send: Typed, recv: Typed, comm: c_int, request: Option<*mut 
         };
         let received = list(recv)?;
         let sent = if send.0 as usize == IN_PLACE { received.clone() } else { list(send)? };
+        if let Some(between) = Between::of(known) {
+            return Ok(unsafe { between.part(&sent, &sizes(&received), places(received)) });
+        }
         let mut part = unsafe { exchange(ALLTOALLV, &sent, received) };
         part.request.unit = 1;
         Ok(part)
@@ -454,6 +740,30 @@ struct Reduction {
 }
 
 impl Reduction {
+    /// The input at an address, its bytes, and the reduction of the inputs of the other group.
+    fn between(self, state: &mut State, from: *const c_void) -> Outcome<(Block, u64, Finish)> {
+        let block = Block::new(state, from, self.count, self.datatype)?;
+        let op = state.op(self.op)?;
+        let (to, count, datatype) =
+            (self.recvbuf as usize, block.count, Arc::clone(&block.datatype));
+        let finish = match op.function {
+            Some(function) => {
+                let (skip, all, handle) = (0, count, self.datatype);
+                Finish::Reduce { to, count, skip, all, datatype, handle, function }
+            }
+            None => {
+                let op = op.predefined & 0xff;
+                if !reduce::is_defined(op, datatype.basic) {
+                    let text = format!("the operation is not defined for {}", datatype.name);
+                    return fault(class::OP, text);
+                }
+                Finish::Combine { to, count, datatype, op }
+            }
+        };
+        let bytes = block.bytes();
+        Ok((block, bytes, finish))
+    }
+
     /// The input, and where the result goes: of `all` elements those from `skip` on.
     unsafe fn part(
         self,
@@ -504,6 +814,16 @@ unsafe fn reduce_to(
     request: Option<*mut c_int>,
 ) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if let Some(between) = Between::of(known) {
+            return Ok(match between.end(root)? {
+                End::Root => {
+                    let (_, bytes, finish) = r.between(state, r.recvbuf)?;
+                    unsafe { between.part(&[], &vec![bytes; between.count], finish) }
+                }
+                End::Idle => unsafe { between.nothing() },
+                End::Of(rank) => unsafe { between.to(rank, r.between(state, r.sendbuf)?.0) },
+            });
+        }
         let is_root = known.me as i32 == root;
         let what = (REDUCE, Plan::ReduceToRoot);
         let mut part = unsafe { r.part(state, what, (0, r.count.max(0) as usize), is_root)? };
@@ -520,6 +840,14 @@ unsafe fn reduce_all(
     request: Option<*mut c_int>,
 ) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if let Some(between) = Between::of(known) {
+            if what.1 != Plan::Reduce {
+                return fault(class::COMM, "an inter-communicator has no order of ranks to scan");
+            }
+            let (block, bytes, finish) = r.between(state, r.sendbuf)?;
+            let n = between.count;
+            return Ok(unsafe { between.part(&vec![block; n], &vec![bytes; n], finish) });
+        }
         let has_result = what.1 != Plan::Exscan || known.me > 0;
         unsafe { r.part(state, what, (0, r.count.max(0) as usize), has_result) }
     };
@@ -533,6 +861,9 @@ unsafe fn reduce_scatter(
     request: Option<*mut c_int>,
 ) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
+        if known.remote.is_some() {
+            return fault(class::COMM, "not simulated for inter-communicators");
+        }
         let counts = match counts {
             Some(counts) => unsafe { slice(counts, known.size()) }.to_vec(),
             None => vec![r.count; known.size()],
@@ -655,6 +986,36 @@ mpi! {
     }
     fn MPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: c_int, op: c_int, comm: c_int, request: *mut c_int) {
         reduce_scatter(Reduction { sendbuf, recvbuf, count: recvcount, datatype, op }, None, comm, Some(request))
+    }
+    fn MPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int) {
+        neighbour_gather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), None, comm, None)
+    }
+    fn MPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: c_int, comm: c_int) {
+        neighbour_gather((sendbuf, sendcount, sendtype), (recvbuf, 0, recvtype), Some((recvcounts, displs)), comm, None)
+    }
+    fn MPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int) {
+        neighbour_alltoall(pair((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype)), comm, None)
+    }
+    fn MPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: c_int, comm: c_int) {
+        neighbour_alltoallv((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype), comm, None)
+    }
+    fn MPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const isize, sendtypes: *const c_int, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const isize, recvtypes: *const c_int, comm: c_int) {
+        neighbour_alltoallw((sendbuf, sendcounts, sdispls, sendtypes), (recvbuf, recvcounts, rdispls, recvtypes), comm, None)
+    }
+    fn MPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int, request: *mut c_int) {
+        neighbour_gather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), None, comm, Some(request))
+    }
+    fn MPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: c_int, comm: c_int, request: *mut c_int) {
+        neighbour_gather((sendbuf, sendcount, sendtype), (recvbuf, 0, recvtype), Some((recvcounts, displs)), comm, Some(request))
+    }
+    fn MPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int, request: *mut c_int) {
+        neighbour_alltoall(pair((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype)), comm, Some(request))
+    }
+    fn MPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: c_int, comm: c_int, request: *mut c_int) {
+        neighbour_alltoallv((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype), comm, Some(request))
+    }
+    fn MPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const isize, sendtypes: *const c_int, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const isize, recvtypes: *const c_int, comm: c_int, request: *mut c_int) {
+        neighbour_alltoallw((sendbuf, sendcounts, sdispls, sendtypes), (recvbuf, recvcounts, rdispls, recvtypes), comm, Some(request))
     }
     fn MPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int) {
         let (known, block, other) = running(|state| {

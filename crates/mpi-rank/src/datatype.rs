@@ -168,6 +168,31 @@ unsafe fn subarray(
     }
 }
 
+/// The indices of a dimension of a distributed array that a process has.
+fn share(
+    size: c_int,
+    distribution: c_int,
+    argument: c_int,
+    processes: c_int,
+    place: c_int,
+) -> Outcome<Vec<c_int>> {
+    const BLOCK: c_int = 121;
+    const CYCLIC: c_int = 122;
+    const DEFAULT: c_int = -49767;
+    let processes = processes.max(1);
+    let block = match (distribution, argument) {
+        (BLOCK, DEFAULT) => (size + processes - 1) / processes,
+        (CYCLIC, DEFAULT) => 1,
+        (BLOCK | CYCLIC, given) if given > 0 => given,
+        (BLOCK | CYCLIC, given) => return fault(class::ARG, format!("blocks of {given} elements")),
+        _ => return Ok((0..size).collect()),
+    };
+    if distribution == BLOCK && i64::from(block) * i64::from(processes) < i64::from(size) {
+        return fault(class::ARG, format!("blocks of {block} do not cover {size} elements"));
+    }
+    Ok((0..size).filter(|index| index / block % processes == place).collect())
+}
+
 fn known(handle: c_int) -> Outcome<Arc<Datatype>> {
     running(|state| state.datatype(handle))
 }
@@ -224,16 +249,53 @@ mpi! {
         subarray(slice(sizes, n), slice(subsizes, n), slice(starts, n), order, old, new)
     }
     fn MPI_Type_dup(old: c_int, new: *mut c_int) {
-        make(new, (combiner::DUP, vec![], vec![], vec![old]), |parts| Ok((*parts[0]).clone()))
+        make(new, (combiner::DUP, vec![], vec![], vec![old]), |parts| {
+            Ok(Datatype { name: String::new(), ..(*parts[0]).clone() })
+        })?;
+        crate::attributes::copy(old, *new)
     }
     fn MPI_Type_commit(datatype: *mut c_int) { known(*datatype).map(|_| ()) }
     fn MPI_Type_free(datatype: *mut c_int) {
+        crate::attributes::delete_all(*datatype)?;
         running(|state| match state.types.remove(*datatype) {
             Some(_) => Ok(()),
             None => fault(class::TYPE, "there is no such datatype to free"),
         })?;
         put(datatype, DATATYPE_NULL);
         Ok(())
+    }
+    fn MPI_Type_create_darray(size: c_int, rank: c_int, ndims: c_int, sizes: *const c_int, distributions: *const c_int, arguments: *const c_int, processes: *const c_int, order: c_int, old: c_int, new: *mut c_int) {
+        let n = natural(ndims)?;
+        let (sizes, distributions) = (slice(sizes, n), slice(distributions, n));
+        let (arguments, processes) = (slice(arguments, n), slice(processes, n));
+        let mut integers = vec![size, rank, ndims];
+        [sizes, distributions, arguments, processes].iter().for_each(|list| integers.extend_from_slice(list));
+        integers.push(order);
+        make(new, (combiner::DARRAY, integers, vec![], vec![old]), |parts| {
+            // Ranks are laid out as in a Cartesian grid, the last dimension fastest.
+            let mut rest = rank;
+            let mut place = vec![0; n];
+            for k in (0..n).rev() {
+                place[k] = rest % processes[k].max(1);
+                rest /= processes[k].max(1);
+            }
+            let mut owned = Vec::new();
+            for k in 0..n {
+                owned.push(share(sizes[k], distributions[k], arguments[k], processes[k], place[k])?);
+            }
+            let fast: Vec<usize> = if order == 57 { (0..n).collect() } else { (0..n).rev().collect() };
+            let extent = parts[0].extent;
+            let mut offsets = vec![0isize];
+            let mut step = extent;
+            for &k in &fast {
+                let rows = owned[k].iter().map(|&row| row as isize * step);
+                offsets = rows.flat_map(|at| offsets.iter().map(move |o| o + at)).collect();
+                step *= sizes[k] as isize;
+            }
+            let mut made = Datatype::of(offsets.iter().map(|&at| (Arc::clone(&parts[0]), 1, at)));
+            (made.lb, made.extent) = (0, step);
+            Ok(made)
+        })
     }
     fn MPI_Type_size(datatype: c_int, size: *mut c_int) {
         put(size, known(datatype)?.size as c_int);
@@ -367,6 +429,75 @@ mpi! {
         put(size, (natural(count)? * known(datatype)?.size) as c_int);
         Ok(())
     }
+    fn MPI_Type_get_true_extent_x(datatype: c_int, lb: *mut Aint, extent: *mut Aint) {
+        let (low, high) = known(datatype)?.true_bounds();
+        put(lb, low);
+        put(extent, high - low);
+        Ok(())
+    }
+    fn MPI_Status_set_elements_x(status: *mut Status, datatype: c_int, count: i64) {
+        let bytes = known(datatype)?.size as u64 * count.max(0) as u64;
+        let set = Status::of((*status).source, (*status).tag, bytes);
+        ((*status).count_lo, (*status).count_hi) = (set.count_lo, set.count_hi | (*status).count_hi & 1);
+        Ok(())
+    }
+    fn MPI_Pack_external_size(_kind: *const c_char, count: c_int, datatype: c_int, size: *mut Aint) {
+        put(size, (natural(count)? * known(datatype)?.size) as Aint);
+        Ok(())
+    }
+    fn MPI_Pack_external(_kind: *const c_char, from: *const c_void, count: c_int, datatype: c_int, to: *mut c_void, room: Aint, at: *mut Aint) {
+        let (found, count) = (known(datatype)?, natural(count)?);
+        let mut packed = Vec::new();
+        found.pack(from, count, &mut packed);
+        found.swap(&mut packed);
+        if *at < 0 || *at + packed.len() as Aint > room {
+            return fault(class::TRUNCATE, format!("{} bytes do not fit the buffer", packed.len()));
+        }
+        std::ptr::copy_nonoverlapping(packed.as_ptr(), to.cast::<u8>().offset(*at), packed.len());
+        *at += packed.len() as Aint;
+        Ok(())
+    }
+    fn MPI_Unpack_external(_kind: *const c_char, from: *const c_void, size: Aint, at: *mut Aint, to: *mut c_void, count: c_int, datatype: c_int) {
+        let (found, count) = (known(datatype)?, natural(count)?);
+        let length = count * found.size;
+        if *at < 0 || *at + length as Aint > size {
+            return fault(class::TRUNCATE, "the buffer has fewer bytes than are unpacked");
+        }
+        let mut packed = std::slice::from_raw_parts(from.cast::<u8>().offset(*at), length).to_vec();
+        found.swap(&mut packed);
+        found.unpack(&packed, to, count);
+        *at += length as Aint;
+        Ok(())
+    }
+    fn MPI_Type_create_f90_real(digits: c_int, exponent: c_int, new: *mut c_int) {
+        let handle = match (digits, exponent) {
+            (d, r) if (d == UNDEFINED || d <= 6) && (r == UNDEFINED || r <= 37) => 0x4c00_041c,
+            (d, r) if (d == UNDEFINED || d <= 15) && (r == UNDEFINED || r <= 307) => 0x4c00_081f,
+            _ => return fault(class::ARG, "there is no such real type"),
+        };
+        put(new, handle);
+        Ok(())
+    }
+    fn MPI_Type_create_f90_complex(digits: c_int, exponent: c_int, new: *mut c_int) {
+        let handle = match (digits, exponent) {
+            (d, r) if (d == UNDEFINED || d <= 6) && (r == UNDEFINED || r <= 37) => 0x4c00_081e,
+            (d, r) if (d == UNDEFINED || d <= 15) && (r == UNDEFINED || r <= 307) => 0x4c00_1022,
+            _ => return fault(class::ARG, "there is no such complex type"),
+        };
+        put(new, handle);
+        Ok(())
+    }
+    fn MPI_Type_create_f90_integer(digits: c_int, new: *mut c_int) {
+        let handle = match digits {
+            ..=2 => 0x4c00_012d,
+            3..=4 => 0x4c00_022f,
+            5..=9 => 0x4c00_0430,
+            10..=18 => 0x4c00_0831,
+            _ => return fault(class::ARG, "there is no such integer type"),
+        };
+        put(new, handle);
+        Ok(())
+    }
     fn MPI_Get_address(location: *const c_void, address: *mut Aint) {
         put(address, location as isize);
         Ok(())
@@ -403,4 +534,16 @@ pub extern "C" fn MPI_Aint_add(base: Aint, displacement: Aint) -> Aint {
 #[unsafe(no_mangle)]
 pub extern "C" fn MPI_Aint_diff(one: Aint, other: Aint) -> Aint {
     one.wrapping_sub(other)
+}
+
+/// Profiling name of [`MPI_Aint_add`].
+#[unsafe(no_mangle)]
+pub extern "C" fn PMPI_Aint_add(base: Aint, displacement: Aint) -> Aint {
+    MPI_Aint_add(base, displacement)
+}
+
+/// Profiling name of [`MPI_Aint_diff`].
+#[unsafe(no_mangle)]
+pub extern "C" fn PMPI_Aint_diff(one: Aint, other: Aint) -> Aint {
+    MPI_Aint_diff(one, other)
 }

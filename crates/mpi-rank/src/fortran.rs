@@ -3,7 +3,7 @@
 //! Handles are C's handles, a status is five integers. No buffer and no status are marked by
 //! addresses of variables in common blocks, which the program has its own copies of.
 
-use crate::state::{Status, UserFunction};
+use crate::state::{FortranCopy, FortranDelete, Status, UserFunction};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -11,12 +11,15 @@ unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// Addresses of `MPI_BOTTOM`, `MPI_IN_PLACE`, `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
+/// Addresses of `MPI_BOTTOM`, `MPI_IN_PLACE`, `MPI_STATUS_IGNORE`, `MPI_STATUSES_IGNORE`, and those
+/// that stand for no weights.
 struct Special {
     bottom: usize,
     in_place: usize,
     ignore: usize,
     ignore_all: usize,
+    unweighted: usize,
+    no_edges: usize,
 }
 
 fn special() -> &'static Special {
@@ -32,6 +35,8 @@ fn special() -> &'static Special {
             in_place: if first == 0 { 0 } else { first + 4 },
             ignore: if first == 0 { 0 } else { first + 8 },
             ignore_all: second,
+            unweighted: find(c"mpifcmb5_"),
+            no_edges: find(c"mpifcmb9_"),
         }
     })
 }
@@ -62,6 +67,15 @@ fn buffer(at: *mut c_void) -> *mut c_void {
     }
 }
 
+fn weights(at: *mut c_int) -> *mut c_int {
+    let known = special();
+    match at as usize {
+        0 => at,
+        at if at == known.unweighted || at == known.no_edges => crate::stubs::unweighted(),
+        _ => at,
+    }
+}
+
 fn status(at: *mut Status) -> *mut Status {
     let known = special();
     match at as usize {
@@ -77,6 +91,7 @@ macro_rules! argument {
     (b) => { *mut c_void };
     (s) => { *mut Status };
     (p) => { *mut c_int };
+    (w) => { *mut c_int };
 }
 
 macro_rules! pass {
@@ -94,6 +109,9 @@ macro_rules! pass {
     };
     (p $x:ident) => {
         $x.cast()
+    };
+    (w $x:ident) => {
+        weights($x)
     };
 }
 
@@ -292,9 +310,130 @@ special! {
     fn mpi_attr_put_ pmpi_attr_put_(comm: *mut c_int, key: *mut c_int, value: *mut c_int, error: *mut c_int) {
         *error = c::MPI_Comm_set_attr(*comm, *key, *value as isize as *mut c_void);
     }
-    fn mpi_comm_create_keyval_ pmpi_comm_create_keyval_(_copy: *mut c_void, _delete: *mut c_void, key: *mut c_int, extra: *mut isize, error: *mut c_int) {
-        *error = c::MPI_Comm_create_keyval(None, None, key, *extra as *mut c_void);
+    fn mpi_comm_create_keyval_ pmpi_comm_create_keyval_(copy: FortranCopy, delete: FortranDelete, key: *mut c_int, extra: *mut isize, error: *mut c_int) {
+        *error = new_key(copy, delete, key, *extra);
     }
+    fn mpi_type_create_keyval_ pmpi_type_create_keyval_(copy: FortranCopy, delete: FortranDelete, key: *mut c_int, extra: *mut isize, error: *mut c_int) {
+        *error = new_key(copy, delete, key, *extra);
+    }
+    fn mpi_win_create_keyval_ pmpi_win_create_keyval_(copy: FortranCopy, delete: FortranDelete, key: *mut c_int, extra: *mut isize, error: *mut c_int) {
+        *error = new_key(copy, delete, key, *extra);
+    }
+    fn mpi_keyval_create_ pmpi_keyval_create_(copy: FortranCopy, delete: FortranDelete, key: *mut c_int, extra: *mut c_int, error: *mut c_int) {
+        *error = new_key(copy, delete, key, *extra as isize);
+    }
+    fn mpi_comm_dup_fn_ pmpi_comm_dup_fn_(_from: *mut c_int, _key: *mut c_int, _extra: *mut isize, value: *mut isize, new: *mut isize, flag: *mut c_int, error: *mut c_int) {
+        (*new, *flag, *error) = (*value, 1, 0);
+    }
+    fn mpi_type_dup_fn_ pmpi_type_dup_fn_(_from: *mut c_int, _key: *mut c_int, _extra: *mut isize, value: *mut isize, new: *mut isize, flag: *mut c_int, error: *mut c_int) {
+        (*new, *flag, *error) = (*value, 1, 0);
+    }
+    fn mpi_win_dup_fn_ pmpi_win_dup_fn_(_from: *mut c_int, _key: *mut c_int, _extra: *mut isize, value: *mut isize, new: *mut isize, flag: *mut c_int, error: *mut c_int) {
+        (*new, *flag, *error) = (*value, 1, 0);
+    }
+    fn mpi_dup_fn_ pmpi_dup_fn_(_from: *mut c_int, _key: *mut c_int, _extra: *mut c_int, value: *mut c_int, new: *mut c_int, flag: *mut c_int, error: *mut c_int) {
+        (*new, *flag, *error) = (*value, 1, 0);
+    }
+    fn mpi_comm_null_copy_fn_ pmpi_comm_null_copy_fn_(_from: *mut c_int, _key: *mut c_int, _extra: *mut c_void, _value: *mut c_void, _new: *mut c_void, flag: *mut c_int, error: *mut c_int) {
+        (*flag, *error) = (0, 0);
+    }
+    fn mpi_type_null_copy_fn_ pmpi_type_null_copy_fn_(_from: *mut c_int, _key: *mut c_int, _extra: *mut c_void, _value: *mut c_void, _new: *mut c_void, flag: *mut c_int, error: *mut c_int) {
+        (*flag, *error) = (0, 0);
+    }
+    fn mpi_win_null_copy_fn_ pmpi_win_null_copy_fn_(_from: *mut c_int, _key: *mut c_int, _extra: *mut c_void, _value: *mut c_void, _new: *mut c_void, flag: *mut c_int, error: *mut c_int) {
+        (*flag, *error) = (0, 0);
+    }
+    fn mpi_null_copy_fn_ pmpi_null_copy_fn_(_from: *mut c_int, _key: *mut c_int, _extra: *mut c_void, _value: *mut c_void, _new: *mut c_void, flag: *mut c_int, error: *mut c_int) {
+        (*flag, *error) = (0, 0);
+    }
+    fn mpi_comm_null_delete_fn_ pmpi_comm_null_delete_fn_(_handle: *mut c_int, _key: *mut c_int, _value: *mut c_void, _extra: *mut c_void, error: *mut c_int) {
+        *error = 0;
+    }
+    fn mpi_type_null_delete_fn_ pmpi_type_null_delete_fn_(_handle: *mut c_int, _key: *mut c_int, _value: *mut c_void, _extra: *mut c_void, error: *mut c_int) {
+        *error = 0;
+    }
+    fn mpi_win_null_delete_fn_ pmpi_win_null_delete_fn_(_handle: *mut c_int, _key: *mut c_int, _value: *mut c_void, _extra: *mut c_void, error: *mut c_int) {
+        *error = 0;
+    }
+    fn mpi_null_delete_fn_ pmpi_null_delete_fn_(_handle: *mut c_int, _key: *mut c_int, _value: *mut c_void, _extra: *mut c_void, error: *mut c_int) {
+        *error = 0;
+    }
+    fn mpi_type_set_attr_ pmpi_type_set_attr_(datatype: *mut c_int, key: *mut c_int, value: *mut isize, error: *mut c_int) {
+        *error = c::MPI_Type_set_attr(*datatype, *key, *value as *mut c_void);
+    }
+    fn mpi_type_get_attr_ pmpi_type_get_attr_(datatype: *mut c_int, key: *mut c_int, value: *mut isize, flag: *mut c_int, error: *mut c_int) {
+        let mut found = 0usize;
+        *error = c::MPI_Type_get_attr(*datatype, *key, (&raw mut found).cast(), flag);
+        if *error == 0 && *flag != 0 {
+            // C sees the numbers of MPI itself through a pointer.
+            *value = match (*key).wrapping_sub(1) & !1 {
+                0x6600_0002 => *(found as *const isize),
+                0x6600_0004 | 0x6600_0006 | 0x6600_0008 => *(found as *const c_int) as isize,
+                _ => found as isize,
+            };
+        }
+    }
+    fn mpi_win_set_attr_ pmpi_win_set_attr_(win: *mut c_int, key: *mut c_int, value: *mut isize, error: *mut c_int) {
+        *error = c::MPI_Win_set_attr(*win, *key, *value as *mut c_void);
+    }
+    fn mpi_win_get_attr_ pmpi_win_get_attr_(win: *mut c_int, key: *mut c_int, value: *mut isize, flag: *mut c_int, error: *mut c_int) {
+        let mut found = 0usize;
+        *error = c::MPI_Win_get_attr(*win, *key, (&raw mut found).cast(), flag);
+        if *error == 0 && *flag != 0 {
+            // C sees the numbers of MPI itself through a pointer.
+            *value = match (*key).wrapping_sub(1) & !1 {
+                0x6600_0002 => *(found as *const isize),
+                0x6600_0004 | 0x6600_0006 | 0x6600_0008 => *(found as *const c_int) as isize,
+                _ => found as isize,
+            };
+        }
+    }
+    fn mpi_win_set_name_ pmpi_win_set_name_(win: *mut c_int, name: *mut c_char, error: *mut c_int, length: usize) {
+        *error = c::MPI_Win_set_name(*win, get_text(name, length).as_ptr().cast());
+    }
+    fn mpi_win_get_name_ pmpi_win_get_name_(win: *mut c_int, name: *mut c_char, length: *mut c_int, error: *mut c_int, room: usize) {
+        text_of((name, room), length, error, |to, count| c::MPI_Win_get_name(*win, to, count));
+    }
+    fn mpi_add_error_string_ pmpi_add_error_string_(code: *mut c_int, text: *mut c_char, error: *mut c_int, length: usize) {
+        *error = c::MPI_Add_error_string(*code, get_text(text, length).as_ptr().cast());
+    }
+    fn mpi_info_get_nthkey_ pmpi_info_get_nthkey_(info: *mut c_int, n: *mut c_int, key: *mut c_char, error: *mut c_int, room: usize) {
+        let mut count = 0;
+        text_of((key, room), &mut count, error, |to, count| {
+            let code = c::MPI_Info_get_nthkey(*info, *n, to);
+            count.write(if code == 0 { std::ffi::CStr::from_ptr(to).count_bytes() as c_int } else { 0 });
+            code
+        });
+    }
+    fn mpi_info_get_valuelen_ pmpi_info_get_valuelen_(info: *mut c_int, key: *mut c_char, length: *mut c_int, flag: *mut c_int, error: *mut c_int, key_length: usize) {
+        *error = c::MPI_Info_get_valuelen(*info, get_text(key, key_length).as_ptr().cast(), length, flag);
+    }
+    fn mpi_pack_external_size_ pmpi_pack_external_size_(_kind: *mut c_char, count: *mut c_int, datatype: *mut c_int, size: *mut isize, error: *mut c_int, _length: usize) {
+        *error = c::MPI_Pack_external_size(std::ptr::null(), *count, *datatype, size);
+    }
+    fn mpi_pack_external_ pmpi_pack_external_(_kind: *mut c_char, from: *mut c_void, count: *mut c_int, datatype: *mut c_int, to: *mut c_void, room: *mut isize, at: *mut isize, error: *mut c_int, _length: usize) {
+        *error = c::MPI_Pack_external(std::ptr::null(), buffer(from), *count, *datatype, to, *room, at);
+    }
+    fn mpi_unpack_external_ pmpi_unpack_external_(_kind: *mut c_char, from: *mut c_void, size: *mut isize, at: *mut isize, to: *mut c_void, count: *mut c_int, datatype: *mut c_int, error: *mut c_int, _length: usize) {
+        *error = c::MPI_Unpack_external(std::ptr::null(), from, *size, at, buffer(to), *count, *datatype);
+    }
+    fn mpi_aint_add_ pmpi_aint_add_(base: *mut isize, displacement: *mut isize) -> isize {
+        c::MPI_Aint_add(*base, *displacement)
+    }
+    fn mpi_aint_diff_ pmpi_aint_diff_(one: *mut isize, other: *mut isize) -> isize {
+        c::MPI_Aint_diff(*one, *other)
+    }
+    fn mpi_f_sync_reg_ pmpi_f_sync_reg_(_at: *mut c_void) {}
+}
+
+fn new_key(copy: FortranCopy, delete: FortranDelete, key: *mut c_int, extra: isize) -> c_int {
+    crate::call::run("MPI_Comm_create_keyval", || {
+        let callbacks = crate::state::Callbacks::Fortran(copy, delete);
+        let made = crate::attributes::new_key(callbacks, extra as *mut c_void)?;
+        // SAFETY: the program gave the address for the key.
+        unsafe { crate::call::put(key, made) };
+        Ok(())
+    })
 }
 
 /// The value of an attribute: those of MPI itself are integers, which C sees through a pointer.
@@ -309,21 +448,6 @@ unsafe fn attribute(comm: c_int, key: c_int, flag: *mut c_int, put: impl FnOnce(
         }
     }
     code
-}
-
-/// Functions for attributes that Fortran names.
-macro_rules! nothing {
-    ($($name:ident)*) => { $(
-        /// Only its address matters.
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $name() {}
-    )* };
-}
-
-nothing! {
-    mpi_null_copy_fn_ mpi_null_delete_fn_ mpi_dup_fn_ mpi_comm_null_copy_fn_ mpi_comm_null_delete_fn_
-    mpi_comm_dup_fn_ mpi_type_null_copy_fn_ mpi_type_null_delete_fn_ mpi_type_dup_fn_
-    mpi_win_null_copy_fn_ mpi_win_null_delete_fn_ mpi_win_dup_fn_ mpi_conversion_fn_null_
 }
 
 fortran! {
@@ -487,6 +611,47 @@ fortran! {
     mpi_type_size_x_ pmpi_type_size_x_ MPI_Type_size_x(v datatype, p size)
     mpi_type_vector_ pmpi_type_vector_ MPI_Type_vector(v count, v length, v stride, v old, p new)
     mpi_unpack_ pmpi_unpack_ MPI_Unpack(b from, v size, p at, b to, v count, v datatype, v comm)
+    mpi_alloc_mem_ pmpi_alloc_mem_ MPI_Alloc_mem(a size, v info, p to)
+    mpi_comm_create_errhandler_ pmpi_comm_create_errhandler_ MPI_Comm_create_errhandler(b function, p handler)
+    mpi_comm_create_group_ pmpi_comm_create_group_ MPI_Comm_create_group(v comm, v group, v tag, p new)
+    mpi_comm_idup_with_info_ pmpi_comm_idup_with_info_ MPI_Comm_idup_with_info(v comm, v info, p new, p request)
+    mpi_comm_remote_group_ pmpi_comm_remote_group_ MPI_Comm_remote_group(v comm, p group)
+    mpi_comm_remote_size_ pmpi_comm_remote_size_ MPI_Comm_remote_size(v comm, p size)
+    mpi_dist_graph_create_ pmpi_dist_graph_create_ MPI_Dist_graph_create(v comm, v count, p sources, p degrees, p destinations, w weights, v info, v reorder, p new)
+    mpi_dist_graph_create_adjacent_ pmpi_dist_graph_create_adjacent_ MPI_Dist_graph_create_adjacent(v comm, v indegree, p sources, w source_weights, v outdegree, p destinations, w weights, v info, v reorder, p new)
+    mpi_dist_graph_neighbors_ pmpi_dist_graph_neighbors_ MPI_Dist_graph_neighbors(v comm, v room, p sources, w source_weights, v other_room, p destinations, w weights)
+    mpi_dist_graph_neighbors_count_ pmpi_dist_graph_neighbors_count_ MPI_Dist_graph_neighbors_count(v comm, p indegree, p outdegree, p is_weighted)
+    mpi_errhandler_create_ pmpi_errhandler_create_ MPI_Errhandler_create(b function, p handler)
+    mpi_free_mem_ pmpi_free_mem_ MPI_Free_mem(b at)
+    mpi_graph_get_ pmpi_graph_get_ MPI_Graph_get(v comm, v nodes, v count, p index, p edges)
+    mpi_graph_map_ pmpi_graph_map_ MPI_Graph_map(v comm, v nodes, p index, p edges, p new)
+    mpi_improbe_ pmpi_improbe_ MPI_Improbe(v source, v tag, v comm, p flag, p message, s at)
+    mpi_imrecv_ pmpi_imrecv_ MPI_Imrecv(b buf, v count, v datatype, p message, p request)
+    mpi_ineighbor_allgather_ pmpi_ineighbor_allgather_ MPI_Ineighbor_allgather(b sendbuf, v sendcount, v sendtype, b recvbuf, v recvcount, v recvtype, v comm, p request)
+    mpi_ineighbor_allgatherv_ pmpi_ineighbor_allgatherv_ MPI_Ineighbor_allgatherv(b sendbuf, v sendcount, v sendtype, b recvbuf, p recvcounts, p displs, v recvtype, v comm, p request)
+    mpi_ineighbor_alltoall_ pmpi_ineighbor_alltoall_ MPI_Ineighbor_alltoall(b sendbuf, v sendcount, v sendtype, b recvbuf, v recvcount, v recvtype, v comm, p request)
+    mpi_ineighbor_alltoallv_ pmpi_ineighbor_alltoallv_ MPI_Ineighbor_alltoallv(b sendbuf, p sendcounts, p sdispls, v sendtype, b recvbuf, p recvcounts, p rdispls, v recvtype, v comm, p request)
+    mpi_ineighbor_alltoallw_ pmpi_ineighbor_alltoallw_ MPI_Ineighbor_alltoallw(b sendbuf, p sendcounts, p sdispls, p sendtypes, b recvbuf, p recvcounts, p rdispls, p recvtypes, v comm, p request)
+    mpi_intercomm_create_ pmpi_intercomm_create_ MPI_Intercomm_create(v comm, v leader, v bridge, v other, v tag, p new)
+    mpi_intercomm_merge_ pmpi_intercomm_merge_ MPI_Intercomm_merge(v comm, v high, p new)
+    mpi_mprobe_ pmpi_mprobe_ MPI_Mprobe(v source, v tag, v comm, p message, s at)
+    mpi_mrecv_ pmpi_mrecv_ MPI_Mrecv(b buf, v count, v datatype, p message, s at)
+    mpi_neighbor_allgather_ pmpi_neighbor_allgather_ MPI_Neighbor_allgather(b sendbuf, v sendcount, v sendtype, b recvbuf, v recvcount, v recvtype, v comm)
+    mpi_neighbor_allgatherv_ pmpi_neighbor_allgatherv_ MPI_Neighbor_allgatherv(b sendbuf, v sendcount, v sendtype, b recvbuf, p recvcounts, p displs, v recvtype, v comm)
+    mpi_neighbor_alltoall_ pmpi_neighbor_alltoall_ MPI_Neighbor_alltoall(b sendbuf, v sendcount, v sendtype, b recvbuf, v recvcount, v recvtype, v comm)
+    mpi_neighbor_alltoallv_ pmpi_neighbor_alltoallv_ MPI_Neighbor_alltoallv(b sendbuf, p sendcounts, p sdispls, v sendtype, b recvbuf, p recvcounts, p rdispls, v recvtype, v comm)
+    mpi_neighbor_alltoallw_ pmpi_neighbor_alltoallw_ MPI_Neighbor_alltoallw(b sendbuf, p sendcounts, p sdispls, p sendtypes, b recvbuf, p recvcounts, p rdispls, p recvtypes, v comm)
+    mpi_status_set_cancelled_ pmpi_status_set_cancelled_ MPI_Status_set_cancelled(s at, v flag)
+    mpi_type_create_darray_ pmpi_type_create_darray_ MPI_Type_create_darray(v size, v rank, v ndims, p sizes, p distributions, p arguments, p processes, v order, v old, p new)
+    mpi_type_create_f90_complex_ pmpi_type_create_f90_complex_ MPI_Type_create_f90_complex(v digits, v exponent, p new)
+    mpi_type_create_f90_integer_ pmpi_type_create_f90_integer_ MPI_Type_create_f90_integer(v digits, p new)
+    mpi_type_create_f90_real_ pmpi_type_create_f90_real_ MPI_Type_create_f90_real(v digits, v exponent, p new)
+    mpi_type_delete_attr_ pmpi_type_delete_attr_ MPI_Type_delete_attr(v datatype, v key)
+    mpi_type_free_keyval_ pmpi_type_free_keyval_ MPI_Type_free_keyval(p key)
+    mpi_type_get_true_extent_x_ pmpi_type_get_true_extent_x_ MPI_Type_get_true_extent_x(v datatype, p lb, p extent)
+    mpi_win_allocate_ pmpi_win_allocate_ MPI_Win_allocate(a size, v unit, v info, v comm, p base, p win)
+    mpi_win_delete_attr_ pmpi_win_delete_attr_ MPI_Win_delete_attr(v win, v key)
+    mpi_win_free_keyval_ pmpi_win_free_keyval_ MPI_Win_free_keyval(p key)
     mpi_wait_ pmpi_wait_ MPI_Wait(p request, s status)
     mpi_waitall_ pmpi_waitall_ MPI_Waitall(v count, p requests, s statuses)
     mpi_win_create_ pmpi_win_create_ MPI_Win_create(b base, a size, v unit, v info, v comm, p win)
@@ -494,4 +659,169 @@ fortran! {
     mpi_win_free_ pmpi_win_free_ MPI_Win_free(p win)
     mpi_win_get_group_ pmpi_win_get_group_ MPI_Win_get_group(v win, p group)
     mpi_win_set_errhandler_ pmpi_win_set_errhandler_ MPI_Win_set_errhandler(v win, v handler)
+}
+
+/// Functions that are not simulated: each stops the program with its name.
+macro_rules! absent {
+    ($($name:ident $profiled:ident)*) => { $(
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name() {
+            crate::call::abort(15, concat!(stringify!($name), " (Fortran) is not simulated"))
+        }
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $profiled() { $name() }
+    )* };
+}
+
+absent! {
+    mpi_conversion_fn_null_ pmpi_conversion_fn_null_
+    mpi_allgather_init_ pmpi_allgather_init_
+    mpi_allgatherv_init_ pmpi_allgatherv_init_
+    mpi_allreduce_init_ pmpi_allreduce_init_
+    mpi_alltoall_init_ pmpi_alltoall_init_
+    mpi_alltoallv_init_ pmpi_alltoallv_init_
+    mpi_alltoallw_init_ pmpi_alltoallw_init_
+    mpi_barrier_init_ pmpi_barrier_init_
+    mpi_bcast_init_ pmpi_bcast_init_
+    mpi_close_port_ pmpi_close_port_
+    mpi_comm_accept_ pmpi_comm_accept_
+    mpi_comm_connect_ pmpi_comm_connect_
+    mpi_comm_create_from_group_ pmpi_comm_create_from_group_
+    mpi_comm_join_ pmpi_comm_join_
+    mpi_comm_spawn_ pmpi_comm_spawn_
+    mpi_comm_spawn_multiple_ pmpi_comm_spawn_multiple_
+    mpi_compare_and_swap_ pmpi_compare_and_swap_
+    mpi_exscan_init_ pmpi_exscan_init_
+    mpi_fetch_and_op_ pmpi_fetch_and_op_
+    mpi_file_call_errhandler_ pmpi_file_call_errhandler_
+    mpi_file_close_ pmpi_file_close_
+    mpi_file_create_errhandler_ pmpi_file_create_errhandler_
+    mpi_file_delete_ pmpi_file_delete_
+    mpi_file_get_amode_ pmpi_file_get_amode_
+    mpi_file_get_atomicity_ pmpi_file_get_atomicity_
+    mpi_file_get_byte_offset_ pmpi_file_get_byte_offset_
+    mpi_file_get_errhandler_ pmpi_file_get_errhandler_
+    mpi_file_get_group_ pmpi_file_get_group_
+    mpi_file_get_info_ pmpi_file_get_info_
+    mpi_file_get_position_ pmpi_file_get_position_
+    mpi_file_get_position_shared_ pmpi_file_get_position_shared_
+    mpi_file_get_size_ pmpi_file_get_size_
+    mpi_file_get_type_extent_ pmpi_file_get_type_extent_
+    mpi_file_get_view_ pmpi_file_get_view_
+    mpi_file_iread_ pmpi_file_iread_
+    mpi_file_iread_all_ pmpi_file_iread_all_
+    mpi_file_iread_at_ pmpi_file_iread_at_
+    mpi_file_iread_at_all_ pmpi_file_iread_at_all_
+    mpi_file_iread_shared_ pmpi_file_iread_shared_
+    mpi_file_iwrite_ pmpi_file_iwrite_
+    mpi_file_iwrite_all_ pmpi_file_iwrite_all_
+    mpi_file_iwrite_at_ pmpi_file_iwrite_at_
+    mpi_file_iwrite_at_all_ pmpi_file_iwrite_at_all_
+    mpi_file_iwrite_shared_ pmpi_file_iwrite_shared_
+    mpi_file_open_ pmpi_file_open_
+    mpi_file_preallocate_ pmpi_file_preallocate_
+    mpi_file_read_ pmpi_file_read_
+    mpi_file_read_all_ pmpi_file_read_all_
+    mpi_file_read_all_begin_ pmpi_file_read_all_begin_
+    mpi_file_read_all_end_ pmpi_file_read_all_end_
+    mpi_file_read_at_ pmpi_file_read_at_
+    mpi_file_read_at_all_ pmpi_file_read_at_all_
+    mpi_file_read_at_all_begin_ pmpi_file_read_at_all_begin_
+    mpi_file_read_at_all_end_ pmpi_file_read_at_all_end_
+    mpi_file_read_ordered_ pmpi_file_read_ordered_
+    mpi_file_read_ordered_begin_ pmpi_file_read_ordered_begin_
+    mpi_file_read_ordered_end_ pmpi_file_read_ordered_end_
+    mpi_file_read_shared_ pmpi_file_read_shared_
+    mpi_file_seek_ pmpi_file_seek_
+    mpi_file_seek_shared_ pmpi_file_seek_shared_
+    mpi_file_set_atomicity_ pmpi_file_set_atomicity_
+    mpi_file_set_errhandler_ pmpi_file_set_errhandler_
+    mpi_file_set_info_ pmpi_file_set_info_
+    mpi_file_set_size_ pmpi_file_set_size_
+    mpi_file_set_view_ pmpi_file_set_view_
+    mpi_file_sync_ pmpi_file_sync_
+    mpi_file_write_ pmpi_file_write_
+    mpi_file_write_all_ pmpi_file_write_all_
+    mpi_file_write_all_begin_ pmpi_file_write_all_begin_
+    mpi_file_write_all_end_ pmpi_file_write_all_end_
+    mpi_file_write_at_ pmpi_file_write_at_
+    mpi_file_write_at_all_ pmpi_file_write_at_all_
+    mpi_file_write_at_all_begin_ pmpi_file_write_at_all_begin_
+    mpi_file_write_at_all_end_ pmpi_file_write_at_all_end_
+    mpi_file_write_ordered_ pmpi_file_write_ordered_
+    mpi_file_write_ordered_begin_ pmpi_file_write_ordered_begin_
+    mpi_file_write_ordered_end_ pmpi_file_write_ordered_end_
+    mpi_file_write_shared_ pmpi_file_write_shared_
+    mpi_gather_init_ pmpi_gather_init_
+    mpi_gatherv_init_ pmpi_gatherv_init_
+    mpi_get_accumulate_ pmpi_get_accumulate_
+    mpi_grequest_complete_ pmpi_grequest_complete_
+    mpi_grequest_start_ pmpi_grequest_start_
+    mpi_group_from_session_pset_ pmpi_group_from_session_pset_
+    mpi_info_create_env_ pmpi_info_create_env_
+    mpi_info_get_string_ pmpi_info_get_string_
+    mpi_intercomm_create_from_groups_ pmpi_intercomm_create_from_groups_
+    mpi_isendrecv_ pmpi_isendrecv_
+    mpi_isendrecv_replace_ pmpi_isendrecv_replace_
+    mpi_lookup_name_ pmpi_lookup_name_
+    mpi_neighbor_allgather_init_ pmpi_neighbor_allgather_init_
+    mpi_neighbor_allgatherv_init_ pmpi_neighbor_allgatherv_init_
+    mpi_neighbor_alltoall_init_ pmpi_neighbor_alltoall_init_
+    mpi_neighbor_alltoallv_init_ pmpi_neighbor_alltoallv_init_
+    mpi_neighbor_alltoallw_init_ pmpi_neighbor_alltoallw_init_
+    mpi_open_port_ pmpi_open_port_
+    mpi_parrived_ pmpi_parrived_
+    mpi_pready_ pmpi_pready_
+    mpi_pready_list_ pmpi_pready_list_
+    mpi_pready_range_ pmpi_pready_range_
+    mpi_precv_init_ pmpi_precv_init_
+    mpi_psend_init_ pmpi_psend_init_
+    mpi_publish_name_ pmpi_publish_name_
+    mpi_raccumulate_ pmpi_raccumulate_
+    mpi_reduce_init_ pmpi_reduce_init_
+    mpi_reduce_scatter_block_init_ pmpi_reduce_scatter_block_init_
+    mpi_reduce_scatter_init_ pmpi_reduce_scatter_init_
+    mpi_register_datarep_ pmpi_register_datarep_
+    mpi_rget_ pmpi_rget_
+    mpi_rget_accumulate_ pmpi_rget_accumulate_
+    mpi_rput_ pmpi_rput_
+    mpi_scan_init_ pmpi_scan_init_
+    mpi_scatter_init_ pmpi_scatter_init_
+    mpi_scatterv_init_ pmpi_scatterv_init_
+    mpi_session_call_errhandler_ pmpi_session_call_errhandler_
+    mpi_session_create_errhandler_ pmpi_session_create_errhandler_
+    mpi_session_finalize_ pmpi_session_finalize_
+    mpi_session_get_errhandler_ pmpi_session_get_errhandler_
+    mpi_session_get_info_ pmpi_session_get_info_
+    mpi_session_get_nth_pset_ pmpi_session_get_nth_pset_
+    mpi_session_get_num_psets_ pmpi_session_get_num_psets_
+    mpi_session_get_pset_info_ pmpi_session_get_pset_info_
+    mpi_session_init_ pmpi_session_init_
+    mpi_session_set_errhandler_ pmpi_session_set_errhandler_
+    mpi_status_set_elements_x_ pmpi_status_set_elements_x_
+    mpi_unpublish_name_ pmpi_unpublish_name_
+    mpi_win_allocate_shared_ pmpi_win_allocate_shared_
+    mpi_win_attach_ pmpi_win_attach_
+    mpi_win_call_errhandler_ pmpi_win_call_errhandler_
+    mpi_win_complete_ pmpi_win_complete_
+    mpi_win_create_dynamic_ pmpi_win_create_dynamic_
+    mpi_win_create_errhandler_ pmpi_win_create_errhandler_
+    mpi_win_detach_ pmpi_win_detach_
+    mpi_win_flush_ pmpi_win_flush_
+    mpi_win_flush_all_ pmpi_win_flush_all_
+    mpi_win_flush_local_ pmpi_win_flush_local_
+    mpi_win_flush_local_all_ pmpi_win_flush_local_all_
+    mpi_win_get_errhandler_ pmpi_win_get_errhandler_
+    mpi_win_get_info_ pmpi_win_get_info_
+    mpi_win_lock_ pmpi_win_lock_
+    mpi_win_lock_all_ pmpi_win_lock_all_
+    mpi_win_post_ pmpi_win_post_
+    mpi_win_set_info_ pmpi_win_set_info_
+    mpi_win_shared_query_ pmpi_win_shared_query_
+    mpi_win_start_ pmpi_win_start_
+    mpi_win_sync_ pmpi_win_sync_
+    mpi_win_test_ pmpi_win_test_
+    mpi_win_unlock_ pmpi_win_unlock_
+    mpi_win_unlock_all_ pmpi_win_unlock_all_
+    mpi_win_wait_ pmpi_win_wait_
 }

@@ -3,8 +3,8 @@
 use crate::call::{abort, mpi, put};
 use crate::communicator::{put_text, text};
 use crate::state::{
-    ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, INFO_NULL, Outcome, Phase, State, class, fault,
-    running, with,
+    ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, INFO_NULL, Outcome, Phase, State, Status, class,
+    fault, running, with,
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -54,6 +54,14 @@ fn class_text(code: c_int) -> &'static str {
 }
 
 fn info(state: &mut State, handle: c_int) -> Outcome<&mut Vec<(String, String)>> {
+    match handle {
+        // MPI_INFO_ENV says nothing.
+        0x5c00_0001 => Ok(&mut state.environment),
+        _ => known_info(state, handle),
+    }
+}
+
+fn known_info(state: &mut State, handle: c_int) -> Outcome<&mut Vec<(String, String)>> {
     match state.infos.get_mut(handle) {
         Some(found) => Ok(found),
         None => fault(class::INFO, format!("{handle:#x} is no info object")),
@@ -228,6 +236,29 @@ mpi! {
         if let Some(found) = found {
             put(length, found.len() as c_int);
         }
+        Ok(())
+    }
+    fn MPI_Info_get_string(handle: c_int, key: *const c_char, room: *mut c_int, value: *mut c_char, flag: *mut c_int) {
+        let found = info_get(handle, &text(key))?;
+        put(flag, found.is_some().into());
+        if let Some(found) = found {
+            if *room > 0 {
+                put_text(&found, value, *room as usize, std::ptr::null_mut());
+            }
+            put(room, found.len() as c_int + 1);
+        }
+        Ok(())
+    }
+    fn MPI_Info_create_env(_argc: c_int, _argv: *mut *mut c_char, new: *mut c_int) {
+        put(new, running(|state| Ok(state.infos.add(Vec::new())))?);
+        Ok(())
+    }
+    fn MPI_Status_c2f(from: *const Status, to: *mut Status) {
+        put(to, *from);
+        Ok(())
+    }
+    fn MPI_Status_f2c(from: *const Status, to: *mut Status) {
+        put(to, *from);
         Ok(())
     }
     fn MPI_Info_delete(handle: c_int, key: *const c_char) {

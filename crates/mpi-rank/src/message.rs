@@ -1,7 +1,7 @@
 //! Point-to-point messages and requests.
 
 use crate::call::{in_comm, mpi, put, slice};
-use crate::protocol::{Reply, Request, What};
+use crate::protocol::{Delivery, Reply, Request, What};
 use crate::state::{
     ANY_SOURCE, ANY_TAG, Fault, Finish, Outcome, PROC_NULL, Parts, Pending, Prepared, REQUEST_NULL,
     RequestKind, State, Status, TAG_UB, class, fault, running,
@@ -31,7 +31,7 @@ fn elements(count: c_int) -> Outcome<usize> {
 /// Returns the route of a message: communicator of the trace, partner, tag. `None` for
 /// `MPI_PROC_NULL`.
 fn route(
-    state: &State,
+    state: &mut State,
     comm: c_int,
     peer: c_int,
     tag: c_int,
@@ -46,15 +46,13 @@ fn route(
         return Ok(None);
     }
     let any = receives && peer == ANY_SOURCE;
-    if !any && (peer < 0 || peer as usize >= known.size()) {
-        let text = format!("there is no rank {peer}: ranks go from 0 to {}", known.size() - 1);
-        return bad(class::RANK, text);
+    let last = known.partners().len() as i32 - 1;
+    if !any && !(0..=last).contains(&peer) {
+        return bad(class::RANK, format!("there is no rank {peer}: ranks go from 0 to {last}"));
     }
-    let tag = if tag == ANY_TAG { -1 } else { tag + known.tag_base() };
-    if known.own > 0 {
-        return Ok(Some((0, state.rank as i32, tag)));
-    }
-    Ok(Some((known.id, if any { -1 } else { peer }, tag)))
+    let peer = if any { -1 } else { known.index(peer) };
+    let tag = if tag == ANY_TAG { -1 } else { tag };
+    Ok(Some((state.number_of(comm)?, peer, tag)))
 }
 
 /// Posts a send; returns its number, `None` for `MPI_PROC_NULL`.
@@ -101,10 +99,30 @@ fn post_receive(state: &mut State, stated: Stated, bytes: u64) -> Outcome<Option
 /// The status of a message from a rank of the world.
 fn status(state: &State, comm: i32, src: i32, tag: i32, bytes: u64) -> Status {
     match state.comm(comm) {
-        Ok(known) => Status::of(known.local(src), tag - known.tag_base(), bytes),
+        Ok(known) => Status::of(known.local(src), tag, bytes),
         Err(_) => Status::of(src, tag, bytes),
     }
 }
+
+/// The status of a message that has come to its receive; one that is too long leaves an error in it.
+fn received(state: &State, comm: i32, delivery: &Delivery, finish: &Finish) -> Status {
+    let bytes = delivery.data.len() as u64;
+    let mut found = status(state, comm, delivery.src, delivery.tag, bytes.min(finish.room()));
+    if bytes > finish.room() {
+        found.error = class::TRUNCATE;
+    }
+    found
+}
+
+/// The failure of a call that completes one request in a communicator.
+fn checked(found: &Status, comm: c_int) -> Outcome {
+    match found.error {
+        0 => Ok(()),
+        class => Err(Fault { class, comm, text: TOO_LONG.into() }),
+    }
+}
+
+const TOO_LONG: &str = "truncation: the message is longer than the buffer of its receive";
 
 fn ready(status: Status, comm: c_int) -> Pending {
     Pending {
@@ -160,10 +178,9 @@ unsafe fn recv(stated: Stated, to: *mut Status) -> Outcome {
             let Some(delivery) = reply.deliveries.pop() else {
                 return Ok((Status::EMPTY, None));
             };
-            let bytes = delivery.data.len() as u64;
-            let status = status(state, stated.comm, delivery.src, delivery.tag, bytes);
-            let parts = Parts { lengths: delivery.parts, data: delivery.data };
             let finish = Finish::Elements { to: stated.buffer, count, datatype };
+            let status = received(state, stated.comm, &delivery, &finish);
+            let parts = Parts { lengths: delivery.parts, data: delivery.data };
             Ok((status, Some((finish, parts))))
         }),
     )?;
@@ -171,7 +188,7 @@ unsafe fn recv(stated: Stated, to: *mut Status) -> Outcome {
         unsafe { finish.run(&parts) };
     }
     unsafe { status.put(to) };
-    Ok(())
+    checked(&status, stated.comm)
 }
 
 unsafe fn irecv(stated: Stated, request: *mut c_int) -> Outcome {
@@ -206,6 +223,8 @@ struct Completion {
     idle: bool,
     done: Vec<(usize, Status)>,
     data: Vec<(Finish, Parts)>,
+    /// The communicator of a request that failed.
+    failed: Option<c_int>,
 }
 
 /// Waits for or tests requests, in the array of the program.
@@ -286,14 +305,16 @@ unsafe fn complete(what: What, at: *mut c_int, count: c_int) -> Outcome<Completi
                 Some(place) => {
                     let delivery = reply.deliveries.swap_remove(place);
                     if kind == RequestKind::Receive {
-                        let bytes = delivery.data.len() as u64;
-                        found = status(state, comm, delivery.src, delivery.tag, bytes);
+                        found = received(state, comm, &delivery, &finish);
                     }
                     let parts = Parts { lengths: delivery.parts, data: delivery.data };
                     completion.data.push((finish, parts));
                 }
                 None if kind == RequestKind::Receive && number.is_some() => found.count_hi |= 1,
                 None => {}
+            }
+            if found.error != 0 {
+                completion.failed.get_or_insert(comm);
             }
             completion.done.push((k, found));
         }
@@ -307,6 +328,22 @@ impl Completion {
     unsafe fn deliver(&mut self) {
         for (finish, parts) in self.data.drain(..) {
             unsafe { finish.run(&parts) };
+        }
+    }
+
+    /// The failure of a call that completes one request.
+    fn check(&self) -> Outcome {
+        match (self.failed, self.done.first()) {
+            (Some(comm), Some((_, status))) => checked(status, comm),
+            _ => Ok(()),
+        }
+    }
+
+    /// The failure of a call that completes several, which leaves the cause in their statuses.
+    fn check_all(&self) -> Outcome {
+        match self.failed {
+            Some(comm) => Err(Fault { class: class::IN_STATUS, comm, text: TOO_LONG.into() }),
+            None => Ok(()),
         }
     }
 }
@@ -329,7 +366,9 @@ unsafe fn test_each(at: *mut c_int, count: c_int) -> Outcome {
             let delivery = reply.deliveries.pop();
             let found = match (&delivery, kind) {
                 (Some(d), RequestKind::Receive) => {
-                    status(state, comm, d.src, d.tag, d.data.len() as u64)
+                    let pending = state.requests.get(handle);
+                    let finish = pending.map_or(&Finish::Nothing, |pending| &pending.finish);
+                    received(state, comm, d, finish)
                 }
                 (None, RequestKind::Receive) => Status { count_hi: 1, ..Status::EMPTY },
                 _ => Status::EMPTY,
@@ -421,15 +460,30 @@ unsafe fn prepare(stated: Stated, mode: Option<u8>, request: *mut c_int) -> Outc
 }
 
 /// Sends and receives at once.
-unsafe fn exchange(sent: Stated, received: Stated, to: *mut Status) -> Outcome {
+unsafe fn exchange(sent: Stated, wanted: Stated, to: *mut Status) -> Outcome {
     let comm = sent.comm;
     let (status, finish) = in_comm(
         comm,
         running(|state| {
-            let datatype = state.datatype(received.datatype)?;
-            let count = elements(received.count)?;
+            let datatype = state.datatype(wanted.datatype)?;
+            let count = elements(wanted.count)?;
+            let known = state.comm(comm)?;
+            let me = known.me as c_int;
+            let is_mine = known.remote.is_none() && sent.peer == me && wanted.peer == me;
+            if is_mine && (wanted.tag == sent.tag || wanted.tag == ANY_TAG) {
+                // What goes to oneself and back is a copy, as in SimGrid: it takes no time.
+                let mut data = Vec::new();
+                let elements = elements(sent.count)?;
+                let from = state.datatype(sent.datatype)?;
+                unsafe { from.pack(sent.buffer as *const c_void, elements, &mut data) };
+                let finish = Finish::Elements { to: wanted.buffer, count, datatype };
+                let (lengths, src) = (vec![data.len() as u64], state.rank as i32);
+                let delivery = Delivery { src, tag: sent.tag, data, ..Delivery::default() };
+                let status = received(state, comm, &delivery, &finish);
+                return Ok((status, Some((finish, Parts { lengths, data: delivery.data }))));
+            }
             let first = unsafe { post_send(state, sent, 0, false)? };
-            let second = post_receive(state, received, (count * datatype.size) as u64)?;
+            let second = post_receive(state, wanted, (count * datatype.size) as u64)?;
             let numbers: Vec<u32> = first.into_iter().chain(second).collect();
             if numbers.is_empty() {
                 return Ok((Status::NOBODY, None));
@@ -440,17 +494,17 @@ unsafe fn exchange(sent: Stated, received: Stated, to: *mut Status) -> Outcome {
             let Some(delivery) = reply.deliveries.pop() else {
                 return Ok((Status::NOBODY, None));
             };
-            let bytes = delivery.data.len() as u64;
-            let status = status(state, comm, delivery.src, delivery.tag, bytes);
+            let finish = Finish::Elements { to: wanted.buffer, count, datatype };
+            let status = received(state, comm, &delivery, &finish);
             let parts = Parts { lengths: delivery.parts, data: delivery.data };
-            Ok((status, Some((Finish::Elements { to: received.buffer, count, datatype }, parts))))
+            Ok((status, Some((finish, parts))))
         }),
     )?;
     if let Some((finish, parts)) = finish {
         unsafe { finish.run(&parts) };
     }
     unsafe { status.put(to) };
-    Ok(())
+    checked(&status, comm)
 }
 
 unsafe fn probe(what: What, peer: c_int, tag: c_int, comm: c_int) -> Outcome<Option<Status>> {
@@ -550,13 +604,13 @@ mpi! {
         let mut completion = complete(What::Wait, request, 1)?;
         completion.deliver();
         completion.done.first().map_or(Status::EMPTY, |(_, s)| *s).put(status);
-        Ok(())
+        completion.check()
     }
     fn MPI_Waitall(count: c_int, requests: *mut c_int, statuses: *mut Status) {
         let mut completion = complete(What::Wait, requests, count)?;
         completion.deliver();
         put_all(&completion, count, statuses);
-        Ok(())
+        completion.check_all()
     }
     fn MPI_Waitany(count: c_int, requests: *mut c_int, index: *mut c_int, status: *mut Status) {
         let mut completion = complete(What::Waitany, requests, count)?;
@@ -564,7 +618,7 @@ mpi! {
         let first = completion.done.first();
         put(index, first.map_or(crate::state::UNDEFINED, |(k, _)| *k as c_int));
         first.map_or(Status::EMPTY, |(_, s)| *s).put(status);
-        Ok(())
+        completion.check()
     }
     fn MPI_Waitsome(count: c_int, requests: *mut c_int, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
         some(What::Waitsome, count, requests, outcount, indices, statuses)
@@ -576,7 +630,7 @@ mpi! {
         if completion.flag {
             completion.done.first().map_or(Status::EMPTY, |(_, s)| *s).put(status);
         }
-        Ok(())
+        completion.check()
     }
     fn MPI_Testall(count: c_int, requests: *mut c_int, flag: *mut c_int, statuses: *mut Status) {
         test_each(requests, count)?;
@@ -590,7 +644,7 @@ mpi! {
         if completion.flag {
             put_all(&completion, count, statuses);
         }
-        Ok(())
+        completion.check_all()
     }
     fn MPI_Testany(count: c_int, requests: *mut c_int, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
         let mut completion = complete(What::Testany, requests, count)?;
@@ -601,7 +655,7 @@ mpi! {
         if completion.idle || first.is_some() {
             first.map_or(Status::EMPTY, |(_, s)| *s).put(status);
         }
-        Ok(())
+        completion.check()
     }
     fn MPI_Testsome(count: c_int, requests: *mut c_int, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
         some(What::Testsome, count, requests, outcount, indices, statuses)
@@ -616,7 +670,8 @@ mpi! {
         Ok(())
     }
     fn MPI_Request_get_status(request: c_int, flag: *mut c_int, status: *mut Status) {
-        // A request that is outstanding is not complete before a wait or a test.
+        let mut handle = request;
+        test_each(&mut handle, 1)?;
         let complete = running(|state| {
             Ok(match state.requests.get(request) {
                 Some(pending) if pending.active && pending.number.is_some() => None,
@@ -664,6 +719,33 @@ mpi! {
         }
         Ok(())
     }
+    fn MPI_Mprobe(source: c_int, tag: c_int, comm: c_int, message: *mut c_int, status: *mut Status) {
+        if let Some(found) = probe(What::Probe, source, tag, comm)? {
+            put(message, take(found, comm)?);
+            found.put(status);
+        }
+        Ok(())
+    }
+    fn MPI_Improbe(source: c_int, tag: c_int, comm: c_int, flag: *mut c_int, message: *mut c_int, status: *mut Status) {
+        let found = probe(What::Iprobe, source, tag, comm)?;
+        put(flag, found.is_some().into());
+        if let Some(found) = found {
+            put(message, take(found, comm)?);
+            found.put(status);
+        }
+        Ok(())
+    }
+    fn MPI_Mrecv(buf: *mut c_void, count: c_int, datatype: c_int, message: *mut c_int, status: *mut Status) {
+        let mut request = receive_taken(buf, count, datatype, message)?;
+        let mut completion = complete(What::Wait, &mut request, 1)?;
+        completion.deliver();
+        completion.done.first().map_or(Status::EMPTY, |(_, s)| *s).put(status);
+        completion.check()
+    }
+    fn MPI_Imrecv(buf: *mut c_void, count: c_int, datatype: c_int, message: *mut c_int, request: *mut c_int) {
+        put(request, receive_taken(buf, count, datatype, message)?);
+        Ok(())
+    }
     fn MPI_Buffer_attach(buffer: *mut c_void, size: c_int) {
         running(|state| {
             state.attached = (buffer as usize, size);
@@ -678,6 +760,46 @@ mpi! {
     }
 }
 
+/// A message that nobody else receives: `MPI_MESSAGE_NO_PROC` if it is from nobody.
+const NO_MESSAGE: c_int = 0x6c00_0000;
+
+/// Takes the message that a probe has found: the handle of a receive whose buffer is still to come.
+fn take(found: Status, comm: c_int) -> Outcome<c_int> {
+    if found.source == PROC_NULL {
+        return Ok(NO_MESSAGE);
+    }
+    let (peer, tag) = (found.source, found.tag);
+    let stated = Stated { buffer: 0, count: 0, datatype: 0, peer, tag, comm };
+    running(|state| {
+        let number = post_receive(state, stated, found.bytes())?;
+        let kind = RequestKind::Receive;
+        Ok(state.requests.add(Pending { number, kind, ..ready(Status::EMPTY, comm) }))
+    })
+}
+
+/// Supplies the buffer of a message that was taken: the handle of its request.
+unsafe fn receive_taken(
+    buffer: *mut c_void,
+    count: c_int,
+    datatype: c_int,
+    message: *mut c_int,
+) -> Outcome<c_int> {
+    let handle = unsafe { *message };
+    let request = running(|state| {
+        if handle == NO_MESSAGE {
+            return Ok(state.requests.add(ready(Status::NOBODY, crate::state::COMM_WORLD)));
+        }
+        let (datatype, count) = (state.datatype(datatype)?, elements(count)?);
+        let Some(pending) = state.requests.get_mut(handle) else {
+            return fault(class::REQUEST, format!("{handle:#x} is no message"));
+        };
+        pending.finish = Finish::Elements { to: buffer as usize, count, datatype };
+        Ok(handle)
+    })?;
+    unsafe { put(message, REQUEST_NULL) };
+    Ok(request)
+}
+
 unsafe fn some(
     what: What,
     count: c_int,
@@ -686,10 +808,23 @@ unsafe fn some(
     indices: *mut c_int,
     statuses: *mut Status,
 ) -> Outcome {
-    if what == What::Testsome {
-        unsafe { test_each(requests, count)? };
+    let mut completion = match what {
+        // The first is waited for, and the others are tested: each test takes its time.
+        What::Waitsome => unsafe { complete(What::Waitany, requests, count)? },
+        _ => {
+            unsafe { test_each(requests, count)? };
+            unsafe { complete(what, requests, count)? }
+        }
+    };
+    if what == What::Waitsome && !completion.done.is_empty() {
+        for k in 0..elements(count)? {
+            let mut more = unsafe { complete(What::Test, requests.add(k), 1)? };
+            completion.done.extend(more.done.drain(..).map(|(_, found)| (k, found)));
+            completion.data.append(&mut more.data);
+            completion.failed = completion.failed.or(more.failed);
+        }
+        completion.done.sort_by_key(|(k, _)| *k);
     }
-    let mut completion = unsafe { complete(what, requests, count)? };
     unsafe { completion.deliver() };
     if completion.idle {
         unsafe { put(outcount, crate::state::UNDEFINED) };
@@ -704,5 +839,5 @@ unsafe fn some(
             }
         }
     }
-    Ok(())
+    completion.check_all()
 }

@@ -62,10 +62,18 @@ pub enum What {
     Sampled,
     /// Asks for the memory named by the data, of `bytes` bytes: the reply has a descriptor of the simulator.
     Share,
+    /// Makes a communicator of `numbers`, who alone call.
+    Group,
+    /// Makes the communicator of a window.
+    Window,
+    /// Sends the data at once.
+    Put,
+    /// Fetches from `peer`.
+    Get,
 }
 
 impl What {
-    const ALL: [What; 27] = [
+    const ALL: [What; 31] = [
         What::Init,
         What::Finalize,
         What::Compute,
@@ -93,6 +101,10 @@ impl What {
         What::Sample,
         What::Sampled,
         What::Share,
+        What::Group,
+        What::Window,
+        What::Put,
+        What::Get,
     ];
 }
 

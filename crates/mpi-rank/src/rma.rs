@@ -1,15 +1,15 @@
 //! One-sided communication between fences.
 //!
-//! Operations are collected. A fence is a barrier that passes every rank the requests of the
-//! others, the messages that follow from that, and another barrier. Reads come before writes;
-//! writes are made in the order of the ranks and of their calls.
+//! Operations travel from their calls on. A fence is a barrier that passes every rank the requests of
+//! the others, the ends of the transfers, and another barrier, which carries what was read. Reads come
+//! before writes; writes are made in the order of the ranks and of their calls.
 
 use crate::call::{in_comm, mpi, put};
 use crate::collective::Part;
 use crate::communicator::{put_text, text};
 use crate::protocol::{Plan, Request, What};
 use crate::reduce;
-use crate::state::{Outcome, Parts, State, WIN_NULL, class, fault, running};
+use crate::state::{Comm, Outcome, Parts, State, WIN_NULL, class, fault, running};
 use crate::types::Datatype;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
@@ -23,9 +23,20 @@ const PUT: u8 = 0;
 const GET: u8 = 1;
 const ACCUMULATE: u8 = 2;
 
+/// Tags in the communicator of a window.
+const PUT_TAG: i32 = 0;
+const GET_TAG: i32 = 1;
+
+const BYTE: c_int = 0x4c00_010d;
+
+/// `MPI_MODE_NOPRECEDE`: nothing was begun before the fence.
+const NO_PRECEDE: c_int = 8192;
+
 /// An operation that waits for the next fence.
 #[derive(Debug)]
 struct Access {
+    /// Its request, where it is for another rank.
+    number: Option<u32>,
     kind: u8,
     target: usize,
     displacement: i64,
@@ -52,6 +63,9 @@ pub struct Window {
     owned: bool,
     flavour: c_int,
 }
+
+/// Windows are separate copies between fences (`MPI_WIN_SEPARATE`).
+static SEPARATE: c_int = 1;
 
 /// An operation as the target sees it.
 struct Wanted {
@@ -158,18 +172,29 @@ unsafe fn write(at: usize, wanted: &Wanted, data: &[u8]) {
     }
 }
 
-unsafe fn fence(win: c_int) -> Outcome {
-    let (comm, accesses) = running(|state| {
+/// Whether an operation on a rank is a message: those on oneself are none, accumulations aside.
+fn travels(known: &Comm, kind: u8, rank: usize) -> bool {
+    rank != known.me || kind == ACCUMULATE && known.own == 0
+}
+
+/// Bytes at the target.
+fn bytes_of(segments: &[(i64, u64)]) -> u64 {
+    segments.iter().map(|s| s.1).sum()
+}
+
+/// Ends an epoch: all that was begun in it is over, at the origins and at the targets.
+unsafe fn end_epoch(win: c_int) -> Outcome<Vec<Vec<u8>>> {
+    let (answers, written) = running(|state| {
         let window = window(state, win)?;
-        Ok((window.comm, std::mem::take(&mut window.accesses)))
-    })?;
-    let (reads, written) = running(|state| {
+        let comm = window.comm;
         let known = state.comm(comm)?.clone();
         let mut blocks = vec![Vec::new(); known.size()];
-        accesses.iter().for_each(|access| encode(access, &mut blocks[access.target]));
-        let told = meet(state, comm, blocks)?;
         let mut numbers = Vec::new();
-        let me = known.me;
+        for access in &self::window(state, win)?.accesses {
+            encode(access, &mut blocks[access.target]);
+            numbers.extend(access.number);
+        }
+        let told = meet(state, comm, blocks)?;
         let mut wanted: Vec<(usize, Wanted)> = Vec::new();
         let mut at = 0;
         for (source, &length) in told.lengths.iter().enumerate() {
@@ -177,83 +202,55 @@ unsafe fn fence(win: c_int) -> Outcome {
             wanted.extend(decode(&told.data[at..end]).into_iter().map(|w| (source, w)));
             at = end;
         }
-        let mut message = |state: &mut State, what, peer: usize, bytes: u64, data: &[u8]| {
-            let number = state.number();
-            let tag = 0;
-            let peer = peer as i32;
-            let request =
-                Request { comm: known.id, number, peer, tag, bytes, ..Request::new(what) };
-            state.ask(request, data)?;
-            numbers.push(number);
-            Outcome::Ok(number)
-        };
-        // Receives first: what others write here, and the answers to what is read.
+        // What others have put here is on its way, or there.
         let mut incoming = Vec::new();
-        let mut answers = Vec::new();
         for (k, (source, want)) in wanted.iter().enumerate() {
-            if want.kind != GET && *source != me {
-                let bytes = want.segments.iter().map(|s| s.1).sum();
-                incoming.push((k, message(state, What::Irecv, *source, bytes, &[])?));
-            }
-        }
-        for (k, access) in accesses.iter().enumerate() {
-            if access.kind == GET && access.target != me {
-                let bytes = access.segments.iter().map(|s| s.1).sum();
-                answers.push((k, message(state, What::Irecv, access.target, bytes, &[])?));
-            }
-        }
-        for access in accesses.iter().filter(|a| a.kind != GET && a.target != me) {
-            let bytes = access.data.len() as u64;
-            message(state, What::Isend, access.target, bytes, &access.data)?;
-        }
-        let window = window(state, win)?;
-        let mut memory = Vec::new();
-        for (_, want) in &wanted {
-            memory.push(place(window, want)?);
-        }
-        // What is read is what was there before this fence.
-        let mut own_reads = std::collections::VecDeque::new();
-        for (k, (source, want)) in wanted.iter().enumerate().filter(|(_, w)| w.1.kind == GET) {
-            let data = unsafe { read(memory[k], want) };
-            if *source == me {
-                own_reads.push_back(data);
-            } else {
-                message(state, What::Isend, *source, data.len() as u64, &data)?;
+            if want.kind != GET && travels(&known, want.kind, *source) {
+                let (number, bytes) = (state.number(), bytes_of(&want.segments));
+                let (peer, tag) = (*source as i32, PUT_TAG);
+                let request = Request {
+                    comm: known.id,
+                    number,
+                    peer,
+                    tag,
+                    bytes,
+                    ..Request::new(What::Irecv)
+                };
+                state.ask(request, &[])?;
+                incoming.push((k, number));
+                numbers.push(number);
             }
         }
         let mut found = std::collections::HashMap::new();
         if !numbers.is_empty() {
-            let answer = !incoming.is_empty() || !answers.is_empty();
+            let answer = true;
             let reply = state.ask(Request { numbers, answer, ..Request::new(What::Wait) }, &[])?;
             for delivery in reply.deliveries {
                 found.insert(delivery.number, delivery.data);
             }
         }
-        let mut own = accesses.iter().filter(|a| a.kind != GET && a.target == me);
+        let window = self::window(state, win)?;
+        // What is read is what was there before this epoch ended.
+        let mut answers = vec![Vec::new(); known.size()];
+        for (source, want) in wanted.iter().filter(|(_, want)| want.kind == GET) {
+            answers[*source].extend(unsafe { read(place(window, want)?, want) });
+        }
+        let mut own =
+            window.accesses.iter().filter(|a| a.kind != GET && !travels(&known, a.kind, a.target));
         let mut written = Vec::new();
         for (k, (source, want)) in wanted.into_iter().enumerate() {
             if want.kind == GET {
                 continue;
             }
-            let data = if source == me {
+            let data = if !travels(&known, want.kind, source) {
                 own.next().map(|a| a.data.clone()).unwrap_or_default()
             } else {
                 let number = incoming.iter().find(|(at, _)| *at == k).map(|(_, n)| *n);
                 number.and_then(|n| found.remove(&n)).unwrap_or_default()
             };
-            written.push((memory[k], want, data));
+            written.push((place(window, &want)?, want, data));
         }
-        let mut reads = Vec::new();
-        for (k, access) in accesses.iter().enumerate().filter(|(_, a)| a.kind == GET) {
-            let data = if access.target == me {
-                own_reads.pop_front().unwrap_or_default()
-            } else {
-                let number = answers.iter().find(|(at, _)| *at == k).map(|(_, n)| *n);
-                number.and_then(|n| found.remove(&n)).unwrap_or_default()
-            };
-            reads.push((access.to.clone(), data));
-        }
-        Ok((reads, written))
+        Ok((answers, written))
     })?;
     for (at, want, data) in written {
         let mut data = data;
@@ -269,13 +266,32 @@ unsafe fn fence(win: c_int) -> Outcome {
         }
         unsafe { write(at, &want, &data) };
     }
-    for ((to, count, datatype), data) in reads {
-        unsafe { datatype.unpack(&data, to as *mut c_void, count) };
+    Ok(answers)
+}
+
+unsafe fn fence(assert: c_int, win: c_int) -> Outcome {
+    let comm = running(|state| Ok(window(state, win)?.comm))?;
+    let answers = if assert & NO_PRECEDE == 0 {
+        unsafe { end_epoch(win)? }
+    } else {
+        vec![Vec::new(); running(|state| Ok(state.comm(comm)?.size()))?]
+    };
+    let (accesses, told) = running(|state| {
+        let told = meet(state, comm, answers)?;
+        Ok((std::mem::take(&mut window(state, win)?.accesses), told))
+    })?;
+    // The answers of each target are in the order of the calls.
+    let mut at = vec![0; told.lengths.len()];
+    for rank in 1..at.len() {
+        at[rank] = at[rank - 1] + told.lengths[rank - 1] as usize;
     }
-    running(|state| {
-        let size = state.comm(comm)?.size();
-        meet(state, comm, vec![Vec::new(); size]).map(|_| ())
-    })
+    for access in accesses.into_iter().filter(|access| access.kind == GET) {
+        let end = at[access.target] + bytes_of(&access.segments) as usize;
+        let (to, count, datatype) = access.to;
+        unsafe { datatype.unpack(&told.data[at[access.target]..end], to as *mut c_void, count) };
+        at[access.target] = end;
+    }
+    Ok(())
 }
 
 /// One operation as a call states it: origin, target rank, displacement, target's elements.
@@ -312,7 +328,33 @@ unsafe fn access(kind: u8, origin: Origin, target: Target, op: u32, win: c_int) 
                 return fault(class::TRUNCATE, "origin and target are of different sizes");
             }
         }
+        let known = state.comm(comm)?;
+        let id = known.id;
+        let mut number = None;
+        if travels(known, kind, rank as usize) {
+            // From now on, whatever the target does. An accumulation is over with its transfer.
+            let bytes = bytes_of(&segments);
+            let (what, tag) = if kind == GET { (What::Get, GET_TAG) } else { (What::Put, PUT_TAG) };
+            let made = state.number();
+            let waits = kind == ACCUMULATE;
+            let request = Request {
+                comm: id,
+                number: made,
+                peer: rank,
+                tag,
+                bytes,
+                kind: waits.into(),
+                ..Request::new(what)
+            };
+            state.ask(request, &data)?;
+            if waits {
+                state.ask(Request { numbers: vec![made], ..Request::new(What::Wait) }, &[])?;
+            } else {
+                number = Some(made);
+            }
+        }
         let made = Access {
+            number,
             kind,
             target: rank as usize,
             displacement: displacement as i64,
@@ -335,14 +377,15 @@ unsafe fn create(
     win: *mut c_int,
     owned: bool,
 ) -> Outcome {
-    let mut copy = 0;
-    let code = unsafe { crate::communicator::MPI_Comm_dup(comm, &mut copy) };
+    // Everybody gets to know the windows of all.
+    let (mine, mut all) = (base as u64, vec![0u64; running(|state| Ok(state.comm(comm)?.size()))?]);
+    let (from, to) = ((&raw const mine).cast(), all.as_mut_ptr().cast());
+    let code = unsafe { crate::collective::MPI_Allgather(from, 8, BYTE, to, 8, BYTE, comm) };
     if code != 0 {
-        return fault(code, "the window's communicator could not be made");
+        return fault(code, "the window could not be made");
     }
     let made = running(|state| {
-        let members = state.comm(copy)?.size();
-        meet(state, copy, vec![Vec::new(); members])?;
+        let copy = crate::communicator::window(state, comm)?;
         let (size, name) = (size.max(0) as usize, String::new());
         let flavour = if owned { 2 } else { 1 };
         let accesses = Vec::new();
@@ -362,10 +405,13 @@ mpi! {
         create(at as usize, size, unit, comm, win, true)
     }
     fn MPI_Win_free(win: *mut c_int) {
+        crate::attributes::delete_all(*win)?;
         let window = running(|state| match state.wins.remove(*win) {
             Some(window) => {
                 let members = state.comm(window.comm)?.size();
-                meet(state, window.comm, vec![Vec::new(); members])?;
+                for _ in 0..2 {
+                    meet(state, window.comm, vec![Vec::new(); members])?;
+                }
                 state.comms.remove(window.comm);
                 Ok(window)
             }
@@ -377,7 +423,7 @@ mpi! {
         put(win, WIN_NULL);
         Ok(())
     }
-    fn MPI_Win_fence(_assert: c_int, win: c_int) { fence(win) }
+    fn MPI_Win_fence(assert: c_int, win: c_int) { fence(assert, win) }
     fn MPI_Put(origin: *const c_void, origin_count: c_int, origin_type: c_int, rank: c_int, displacement: isize, count: c_int, datatype: c_int, win: c_int) {
         access(PUT, (origin, origin_count, origin_type), (rank, displacement, count, datatype), 13, win)
     }
@@ -402,14 +448,19 @@ mpi! {
     fn MPI_Win_get_attr(win: c_int, key: c_int, value: *mut c_void, flag: *mut c_int) {
         let found = running(|state| {
             let window = window(state, win)?;
-            Ok(match key & !1 {
+            Ok(match key.wrapping_sub(1) & !1 {
                 0x6600_0000 => Some(window.base),
                 0x6600_0002 => Some(&raw const window.size as usize),
                 0x6600_0004 => Some(&raw const window.unit as usize),
                 0x6600_0006 => Some(&raw const window.flavour as usize),
+                0x6600_0008 => Some(&raw const SEPARATE as usize),
                 _ => None,
             })
         })?;
+        let found = match found {
+            None => crate::attributes::get(win, key)?,
+            found => found,
+        };
         put(flag, found.is_some().into());
         if let Some(found) = found {
             put(value.cast::<usize>(), found);

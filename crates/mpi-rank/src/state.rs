@@ -57,6 +57,7 @@ pub mod class {
     pub const ARG: i32 = 12;
     pub const TRUNCATE: i32 = 14;
     pub const OTHER: i32 = 15;
+    pub const IN_STATUS: i32 = 17;
     pub const REQUEST: i32 = 19;
     pub const INFO: i32 = 28;
     pub const INFO_NOKEY: i32 = 31;
@@ -139,10 +140,30 @@ pub struct Op {
     pub commutes: bool,
 }
 
+/// Copies an attribute, in Fortran: old handle, key, extra, value, new value, flag, error.
+pub type FortranCopy = unsafe extern "C" fn(
+    *mut c_int,
+    *mut c_int,
+    *mut isize,
+    *mut isize,
+    *mut isize,
+    *mut c_int,
+    *mut c_int,
+);
+/// Deletes an attribute, in Fortran: handle, key, value, extra, error.
+pub type FortranDelete =
+    unsafe extern "C" fn(*mut c_int, *mut c_int, *mut isize, *mut isize, *mut c_int);
+
+/// The functions of the program for attributes of a key.
+#[derive(Clone, Copy, Debug)]
+pub enum Callbacks {
+    C(Option<CopyFunction>, Option<DeleteFunction>),
+    Fortran(FortranCopy, FortranDelete),
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Keyval {
-    pub copy: Option<CopyFunction>,
-    pub delete: Option<DeleteFunction>,
+    pub callbacks: Callbacks,
     pub extra: usize,
     /// Attributes that have it; a key that was given up lives until the last is gone.
     pub freed: bool,
@@ -155,6 +176,16 @@ pub struct Topology {
     pub periods: Vec<bool>,
     /// Graph: where the neighbours of each rank end, and the neighbours.
     pub graph: Option<(Vec<i32>, Vec<i32>)>,
+    /// A graph of which each rank knows its own edges.
+    pub edges: Option<Edges>,
+}
+
+/// Edges of one rank, with their weights.
+#[derive(Clone, Debug, Default)]
+pub struct Edges {
+    pub sources: Vec<(i32, i32)>,
+    pub destinations: Vec<(i32, i32)>,
+    pub is_weighted: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -168,8 +199,19 @@ pub struct Comm {
     pub me: usize,
     pub attributes: HashMap<i32, usize>,
     pub topology: Option<Topology>,
+    /// The other group of an inter-communicator, whose number is that of both groups together.
+    pub remote: Option<Remote>,
     pub errhandler: i32,
     pub name: String,
+}
+
+/// The other group of an inter-communicator.
+#[derive(Clone, Debug)]
+pub struct Remote {
+    /// Ranks of the world.
+    pub ranks: Arc<Vec<u32>>,
+    /// Whether it comes after the local group where both are counted together.
+    pub is_second: bool,
 }
 
 impl Comm {
@@ -177,18 +219,41 @@ impl Comm {
         self.ranks.len()
     }
 
+    /// The ranks that messages go to and come from.
+    pub fn partners(&self) -> &Arc<Vec<u32>> {
+        self.remote.as_ref().map_or(&self.ranks, |remote| &remote.ranks)
+    }
+
+    /// Rank of a partner for the simulator.
+    pub fn index(&self, partner: i32) -> i32 {
+        match &self.remote {
+            Some(remote) if remote.is_second => partner + self.size() as i32,
+            _ => partner,
+        }
+    }
+
+    /// Rank of this process for the simulator.
+    pub fn my_index(&self) -> usize {
+        match &self.remote {
+            Some(remote) if !remote.is_second => self.me + remote.ranks.len(),
+            _ => self.me,
+        }
+    }
+
+    /// Members, those of the other group included.
+    pub fn total(&self) -> usize {
+        self.size() + self.remote.as_ref().map_or(0, |remote| remote.ranks.len())
+    }
+
     /// Rank here of a rank of the world.
     pub fn local(&self, world: i32) -> i32 {
         match self.id {
             0 if self.own == 0 => world,
-            _ => self.ranks.iter().position(|&r| r as i32 == world).map_or(UNDEFINED, |r| r as i32),
+            _ => {
+                let place = self.partners().iter().position(|&r| r as i32 == world);
+                place.map_or(UNDEFINED, |r| r as i32)
+            }
         }
-    }
-
-    /// Returns the offset of tags, by which processes can send to themselves in communicators of
-    /// their own.
-    pub fn tag_base(&self) -> i32 {
-        if self.own > 0 { (1 << 28) + ((self.own - 1) % 96) * (1 << 24) } else { 0 }
     }
 }
 
@@ -208,6 +273,12 @@ pub enum Finish {
     Elements { to: usize, count: usize, datatype: Arc<Datatype> },
     /// Part i to an address of its own: address, elements, type.
     Placed(Vec<(usize, usize, Arc<Datatype>)>),
+    /// Part i to several addresses, one after the other.
+    Spread(Vec<Vec<(usize, usize, Arc<Datatype>)>>),
+    /// Some of the parts.
+    Some(std::ops::Range<usize>, Box<Finish>),
+    /// The inputs of ranks, reduced by an operation of MPI.
+    Combine { to: usize, count: usize, datatype: Arc<Datatype>, op: u32 },
     /// The inputs of ranks, reduced by the program's function; of the result the elements from
     /// `skip` on.
     Reduce {
@@ -225,6 +296,14 @@ pub enum Finish {
 unsafe impl Send for Finish {}
 
 impl Finish {
+    /// Bytes that a message may have.
+    pub fn room(&self) -> u64 {
+        match self {
+            Finish::Elements { count, datatype, .. } => (count * datatype.size) as u64,
+            _ => u64::MAX,
+        }
+    }
+
     /// Does it.
     ///
     /// # Safety
@@ -242,6 +321,41 @@ impl Finish {
                     unsafe { datatype.unpack(&parts.data[at..end], to as *mut c_void, count) };
                     at = end;
                 }
+            }
+            Finish::Spread(places) => {
+                let mut at = 0;
+                for (&length, places) in parts.lengths.iter().zip(places) {
+                    let end = at + length as usize;
+                    let mut rest = &parts.data[at..end];
+                    for (to, count, datatype) in places {
+                        let used = unsafe { datatype.unpack(rest, to as *mut c_void, count) };
+                        rest = &rest[used..];
+                    }
+                    at = end;
+                }
+            }
+            Finish::Some(range, finish) => {
+                let sum = |lengths: &[u64]| lengths.iter().sum::<u64>() as usize;
+                let range =
+                    range.start.min(parts.lengths.len())..range.end.min(parts.lengths.len());
+                let start = sum(&parts.lengths[..range.start]);
+                let lengths = parts.lengths[range].to_vec();
+                let data = parts.data[start..start + sum(&lengths)].to_vec();
+                unsafe { finish.run(&Parts { lengths, data }) };
+            }
+            Finish::Combine { to, count, datatype, op } => {
+                let mut sum: Option<Vec<u8>> = None;
+                let mut at = 0;
+                for &length in &parts.lengths {
+                    let mut next = parts.data[at..at + length as usize].to_vec();
+                    at += length as usize;
+                    if let Some(left) = &sum {
+                        crate::reduce::combine(op, datatype.basic, left, &mut next);
+                    }
+                    sum = Some(next);
+                }
+                let sum = sum.unwrap_or_default();
+                unsafe { datatype.unpack(&sum, to as *mut c_void, count) };
             }
             Finish::Reduce { to, count, skip, all, datatype, mut handle, function } => {
                 // Typed buffers: the function knows the layout of the type, not the packed one.
@@ -413,8 +527,12 @@ pub struct State {
     pub requests: Table<Pending>,
     pub keyvals: Table<Keyval>,
     pub infos: Table<Vec<(String, String)>>,
+    /// Entries of `MPI_INFO_ENV`: none.
+    pub environment: Vec<(String, String)>,
     pub errhandlers: Table<usize>,
     pub wins: Table<crate::rma::Window>,
+    /// Attributes of datatypes and windows, by their handles.
+    pub attributes: HashMap<i32, HashMap<i32, usize>>,
     /// CPU time at the end of the last request.
     cpu: f64,
     pub error_strings: HashMap<i32, (i32, String)>,
@@ -534,8 +652,10 @@ impl State {
             requests: Table::new(REQUESTS),
             keyvals: Table::new(KEYVALS),
             infos: Table::new(INFOS),
+            environment: Vec::new(),
             errhandlers: Table::new(ERRHANDLERS),
             wins: Table::new(WINS),
+            attributes: HashMap::new(),
             cpu: 0.0,
             error_strings: HashMap::new(),
             thread_level: 0,
@@ -611,6 +731,7 @@ impl State {
             me,
             attributes: HashMap::new(),
             topology: None,
+            remote: None,
             errhandler: ERRORS_ARE_FATAL,
             name: name.to_owned(),
         };
@@ -711,6 +832,27 @@ impl State {
             Some(comm) => Ok(comm),
             None if handle == COMM_NULL => fault(class::COMM, "the communicator is MPI_COMM_NULL"),
             None => fault(class::COMM, format!("{handle:#x} is no communicator")),
+        }
+    }
+
+    /// The number of a communicator for messages. One of this process alone gets it with its first message.
+    pub fn number_of(&mut self, handle: i32) -> Outcome<u32> {
+        let known = self.comm(handle)?;
+        if known.own == 0 || known.id != 0 {
+            return Ok(known.id);
+        }
+        let (new_comm, numbers) = (self.comm_number(), vec![self.rank]);
+        self.ask(Request { new_comm, numbers, ..Request::new(What::Group) }, &[])?;
+        self.comm_mut(handle)?.id = new_comm;
+        Ok(new_comm)
+    }
+
+    /// Attributes of a communicator, datatype or window.
+    pub fn attributes(&mut self, handle: i32) -> Outcome<&mut HashMap<i32, usize>> {
+        // The kind of an object is in the bits of its handle.
+        match handle >> 26 & 0xf {
+            1 => Ok(&mut self.comm_mut(handle)?.attributes),
+            _ => Ok(self.attributes.entry(handle).or_default()),
         }
     }
 

@@ -113,8 +113,9 @@ pub mod combiner {
     pub const INDEXED_BLOCK: i32 = 10;
     pub const STRUCT: i32 = 12;
     pub const SUBARRAY: i32 = 13;
-    pub const RESIZED: i32 = 17;
-    pub const HINDEXED_BLOCK: i32 = 18;
+    pub const DARRAY: i32 = 14;
+    pub const RESIZED: i32 = 18;
+    pub const HINDEXED_BLOCK: i32 = 19;
 }
 
 /// A predefined type by its handle.
@@ -292,6 +293,34 @@ impl Datatype {
             }
         }
         used
+    }
+
+    /// Turns the bytes of every element of packed data around: `external32` is big-endian.
+    pub fn swap(&self, packed: &mut [u8]) {
+        let mut rest = packed;
+        while !rest.is_empty() && self.size > 0 {
+            for segment in &self.segments {
+                let (here, after) = rest.split_at_mut(segment.length.min(rest.len()));
+                // A complex number is two elements.
+                let unit = if self.is_complex() { segment.unit / 2 } else { segment.unit };
+                here.chunks_exact_mut(unit.max(1) as usize).for_each(<[u8]>::reverse);
+                rest = after;
+            }
+        }
+    }
+
+    fn is_complex(&self) -> bool {
+        matches!(
+            self.element,
+            0x4c00081e
+                | 0x4c001022
+                | 0x4c000828
+                | 0x4c00102a
+                | 0x4c00202c
+                | 0x4c000840
+                | 0x4c001041
+                | 0x4c002042
+        )
     }
 
     /// Basic elements in so many bytes of data; `None` where an element is cut.

@@ -230,6 +230,15 @@ pub enum Action {
     CommDup(u32),
     /// A communicator with these ranks of the present one.
     CommCreate(u32, Box<[u32]>),
+    /// A communicator with these ranks of the present one, which they alone make.
+    CommGroup(u32, Box<[u32]>),
+    /// A communicator with the same ranks, made without messages: that of a window.
+    CommWindow(u32),
+    /// Sends at once, also where the receive is still to come. A standard one is over for the sender, a synchronous one
+    /// (an accumulation) with the transfer.
+    Put(Envelope, Mode),
+    /// Fetches from a rank that does nothing for it; a request of the one that fetches.
+    Get(Envelope),
     /// Has no effect on time.
     Nothing,
 }
@@ -315,7 +324,9 @@ impl Action {
         match self {
             Action::Compute(_) => Activity::Compute,
             Action::Sleep(_) => Activity::Sleep,
-            Action::Send(..) | Action::Isend(..) | Action::Sendrecv(..) => Activity::Send,
+            Action::Send(..) | Action::Isend(..) | Action::Sendrecv(..) | Action::Put(..) => {
+                Activity::Send
+            }
             Action::Recv(_) | Action::Irecv(_) => Activity::Receive,
             Action::Wait(_)
             | Action::Waitall

@@ -345,3 +345,39 @@ fn requests_give_the_same_plans_and_runs() {
         assert_eq!(answer, strip(place.ok(&format!("{line} --json"))), "{line}");
     }
 }
+
+/// Without choices `deferred` with all machines and the used area is biCPA: several shapes, the fastest candidate.
+#[test]
+fn without_choices_deferred_gives_the_plan_of_bicpa() {
+    let place = Place::new();
+    let shapes: [(&[(u32, u32)], usize); 3] = [
+        (&[(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4), (4, 5)], 7),
+        (&[(0, 2), (1, 2), (2, 3), (2, 4), (2, 5)], 12),
+        (&[(0, 1), (1, 2), (3, 4), (4, 5), (0, 4)], 5),
+    ];
+    for (k, (edges, count)) in shapes.into_iter().enumerate() {
+        let tasks: Vec<_> = (0..6)
+            .map(|t| {
+                let (cost, alpha) = ((37 * (t + k + 1)) % 101 + 20, 0.03 * (t + 1) as f64);
+                serde_json::json!({"id": format!("t{t}"), "cost": cost, "alpha": alpha})
+            })
+            .collect();
+        let edges: Vec<_> = edges
+            .iter()
+            .map(|(a, b)| serde_json::json!({"from": format!("t{a}"), "to": format!("t{b}")}))
+            .collect();
+        let machine = |p| serde_json::json!({"id": format!("p{p}"), "cluster": "c", "speed": 1, "price": 1, "leasable": true});
+        let processors: Vec<_> = (0..count).map(machine).collect();
+        let billing = serde_json::json!({"quantum": 0, "minimum": 0, "setup": 0});
+        let instance = serde_json::json!({"name": "ptg", "tasks": tasks, "edges": edges,
+            "processors": processors, "billing": billing, "bandwidth": null});
+        place.write("ptg.json", instance.to_string());
+        let plan =
+            |options: &str| json(&place.ok(&format!("plan --instance ptg.json {options} --json")));
+        let deferred = plan("--algorithm deferred --budget 1e9 --set pool=all --set area=exact");
+        let bicpa = plan("--algorithm bicpa-m");
+        let (ours, theirs) =
+            (deferred["subworkflows"]["start"]["makespan"].as_f64(), bicpa["makespan"].as_f64());
+        assert!((ours.unwrap() - theirs.unwrap()).abs() < 1e-9, "{k}: {ours:?} {theirs:?}");
+    }
+}

@@ -269,9 +269,10 @@ impl Engine<'_, '_> {
     }
 
     fn cancel(&mut self, task: TaskId) -> Result<Verdict, BackendError> {
-        let name = match self.situation.workflow.len() > task.index() {
-            true => self.situation.workflow.task_name(task).to_string(),
-            false => return Ok(Err(format!("there is no task {}", task.0))),
+        let name = if self.situation.workflow.len() > task.index() {
+            self.situation.workflow.task_name(task).to_string()
+        } else {
+            return Ok(Err(format!("there is no task {}", task.0)));
         };
         match self.situation.task(task) {
             TaskState::Done(_) => Ok(Err(format!("'{name}' is done already; rewind it"))),

@@ -57,9 +57,10 @@ impl Engine<'_, '_> {
             self.attempts.grown.iter().map(|(task, bytes)| (*task, *bytes)).collect();
         let width = |task| self.situation.workflow.width(task).0;
         let grown: Vec<_> = grown.into_iter().map(|(t, bytes)| (t, width(t), bytes)).collect();
-        match grown.is_empty() {
-            true => self.count_pools_again(),
-            false => self.demand_memory(&grown),
+        if grown.is_empty() {
+            self.count_pools_again()
+        } else {
+            self.demand_memory(&grown)
         }
         self.open += new - old;
         self.lay_out_inputs(files);

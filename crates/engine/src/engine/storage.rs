@@ -27,6 +27,10 @@ pub(super) struct Stores {
     refused: bool,
     /// The task that was let pass last when nothing else could go on, and how many were done then.
     pub(super) passed: Option<(TaskId, usize)>,
+    /// An order in which what is left fits under the only storage, one task at a time; empty where none is known.
+    pub(super) way: Vec<TaskId>,
+    /// Tasks done when one was last searched.
+    pub(super) searched: Option<usize>,
 }
 
 pub(super) struct Store {
@@ -45,7 +49,7 @@ impl Stores {
             Some((platform.place_of(host), Store { capacity, admitted, used_at }))
         };
         let of = platform.host_ids().filter_map(bounded).collect();
-        Stores { of, refused: false, passed: None }
+        Stores { of, ..Stores::default() }
     }
 
     /// Whether those who found no room should ask again.
@@ -170,10 +174,7 @@ impl Engine<'_, '_> {
         kept.extend(let_in.iter().flat_map(|&t| self.files_of(t)));
         let (mut spare, mut fixed): (Vec<(f64, FileId)>, Vec<FileId>) = (Vec::new(), Vec::new());
         for (&file, &used) in store.used_at.iter().filter(|(file, _)| !kept.contains(file)) {
-            match self.may_drop(file, &holders) {
-                true => spare.push((used, file)),
-                false => fixed.push(file),
-            }
+            if self.may_drop(file, &holders) { spare.push((used, file)) } else { fixed.push(file) }
         }
         kept.extend(fixed);
         let bytes = |file: FileId| self.situation.workflow.file_bytes(file);

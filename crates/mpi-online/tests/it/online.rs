@@ -17,7 +17,7 @@ fn programs() -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap().keep();
         let mpi = Unpacked::new().unwrap().with_headers().unwrap();
-        for name in ["calls", "broken", "kernels", "charged"] {
+        for name in ["calls", "groups", "errors", "broken", "kernels", "charged"] {
             let source = format!("tests/programs/{name}.c");
             let mut compiler = Command::new("cc");
             compiler.args(["-O1", "-w", &source, "-o"]).arg(folder.join(name));
@@ -84,6 +84,7 @@ fn check(name: &str, ranks: usize, pairs: &[(&str, &str)]) -> Vec<f64> {
 fn runs_repeat_and_their_traces_replay_to_the_same_dates() {
     for pairs in [&[][..], &[("network/model", "LV08")], &[("smpi/async-small-thresh", "65536")]] {
         check("calls", 4, pairs);
+        check("groups", 4, pairs);
         check("kernels", 4, pairs);
     }
     for selector in ["ompi", "mpich"] {
@@ -95,7 +96,7 @@ fn runs_repeat_and_their_traces_replay_to_the_same_dates() {
 #[test]
 fn data_are_right() {
     for ranks in [2, 3, 4] {
-        for name in ["calls", "kernels"] {
+        for name in ["calls", "groups", "errors", "kernels"] {
             let (platform, hosts) = platform();
             let mut launch = start(name, &[], Compute::None);
             launch.record = false;
@@ -126,6 +127,7 @@ fn broken_programs_end_with_their_cause() {
         ("abort", "rank 1: called MPI_Abort with code 3"),
         ("deadlock", "deadlock"),
         ("rank", "MPI_Send: there is no rank 3"),
+        ("long", "MPI_Recv: truncation"),
     ];
     for (how, cause) in cases {
         let error = simulate("broken", &[how], 3, &[], Compute::None).unwrap_err().to_string();

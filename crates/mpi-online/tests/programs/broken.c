@@ -20,6 +20,12 @@ int main(int argc, char **argv) {
         MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!strcmp(how, "rank"))
         MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
+    if (!strcmp(how, "long")) {
+        char big[64] = {0};
+        MPI_Request request;
+        MPI_Isend(big, 64, MPI_CHAR, rank, 0, MPI_COMM_WORLD, &request);
+        MPI_Recv(&value, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
     if (!strcmp(how, "poll") && rank == 0) {
         MPI_Request request;
         int done = 0;

@@ -87,6 +87,10 @@ pub(super) struct Agent {
     /// The agent that waits for this one, if it is in the background.
     pub(super) waiter: Option<u32>,
     pub(super) done: Option<f64>,
+    /// Messages of a collective in the background, in the order of posting, and the dates of their ends.
+    pub(super) parts: Vec<(Handle, f64)>,
+    /// A test of a collective in the background has seen a message that was not over.
+    pub(super) missed: bool,
     /// Seconds that the waiter pays for the messages that came, if this agent is in the background.
     pub(super) owed: f64,
 }
@@ -131,6 +135,8 @@ impl Agent {
             times: [0.0; Activity::COUNT],
             waiter: None,
             done: None,
+            parts: Vec::new(),
+            missed: false,
             owed: 0.0,
         }
     }

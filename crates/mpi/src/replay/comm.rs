@@ -14,6 +14,7 @@ pub(super) enum Together {
     Split,
     Dup,
     Create,
+    Window,
 }
 
 impl Together {
@@ -39,6 +40,7 @@ impl std::fmt::Display for Together {
             Together::Split => f.write_str("comm_split"),
             Together::Dup => f.write_str("comm_dup"),
             Together::Create => f.write_str("comm_create"),
+            Together::Window => f.write_str("comm_window"),
         }
     }
 }
@@ -53,6 +55,15 @@ struct Joint {
     colours: Vec<Option<(i32, i32)>>,
     /// Communicators made, by colour.
     made: HashMap<i32, u32>,
+}
+
+/// Communicators that the same members make, without the rest of the parent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    /// Number of calls of each member.
+    pub(super) begun: HashMap<u32, usize>,
+    /// The communicator of each call.
+    pub(super) made: Vec<u32>,
 }
 
 /// Ranks that talk to each other.

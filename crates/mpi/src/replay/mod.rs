@@ -23,14 +23,14 @@ use crate::collectives::Op;
 use crate::settings::ReplaySettings;
 use crate::trace::{Cursor, Traces, Version};
 use agent::{Agent, Pending};
-use comm::Comm;
+use comm::{Comm, Group};
 use live::{Live, Program};
 use mail::{ANY_SIZE, Handle, Mail, Message, flag};
 use slackline_io::FormatError;
 use slackline_model::activity::{Activity as Simulated, Exec, Transfer};
 use slackline_model::{HostId, Platform};
 use slackline_simulate::{Event, Simulation, Step};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Sends that a rank may be ahead with.
 const AHEAD: u32 = 64;
@@ -52,6 +52,8 @@ pub struct Replay<'p> {
     /// The first this many agents are the ranks; others do collectives in the background.
     ranks: usize,
     comms: Vec<Comm>,
+    /// Communicators that only their members make, by the parent and the members.
+    groups: HashMap<(u32, Vec<u32>), Group>,
     mail: Mail,
     ready: Vec<u32>,
     /// Ranks act at the simulation's date only.
@@ -141,6 +143,7 @@ impl<'p> Replay<'p> {
             settings,
             ranks,
             comms: vec![Comm::world(&hosts[..ranks])],
+            groups: HashMap::new(),
             mail: Mail::default(),
             ready: (0..ranks as u32).rev().collect(),
             agents,
@@ -372,11 +375,13 @@ impl<'p> Replay<'p> {
                 self.agents[agent].clock += self.settings.ois.of(bytes);
                 let handle = self.post_send(agent, to, context, 0, bytes, false)?;
                 self.agents[agent].script_requests.push(handle);
+                self.note_part(agent, handle);
             }
             Op::Irecv { from } => {
                 let from = member(self, from);
                 let handle = self.post_receive(agent, from, context, 0, ANY_SIZE)?;
                 self.agents[agent].script_requests.push(handle);
+                self.note_part(agent, handle);
             }
             Op::Send { to, bytes } | Op::Ssend { to, bytes } => {
                 let synchronous = matches!(op, Op::Ssend { .. });
@@ -474,6 +479,59 @@ impl<'p> Replay<'p> {
         Ok(if detached { Handle::COMPLETE } else { Handle::sender(posted.message) })
     }
 
+    /// A message that travels at once, whatever its receiver does. Its sender may wait for its end.
+    fn put(
+        &mut self,
+        agent: usize,
+        to: u32,
+        context: u32,
+        tag: i32,
+        bytes: u64,
+        waits: bool,
+    ) -> Result<Handle, ReplayError> {
+        let state = &self.agents[agent];
+        let mut send = Message::send(state.rank, to, context, tag, bytes);
+        send.cargo = state.ticket;
+        send.sent = state.clock;
+        send.sender = agent as u32;
+        if !waits {
+            send.flags |= flag::DETACHED | flag::SENDER_GONE;
+        }
+        let message = self.send_at_once(agent, send)?;
+        Ok(if waits { Handle::sender(message) } else { Handle::COMPLETE })
+    }
+
+    /// A message from a rank that does nothing for it.
+    fn fetch(
+        &mut self,
+        agent: usize,
+        from: u32,
+        context: u32,
+        tag: i32,
+        bytes: u64,
+    ) -> Result<Handle, ReplayError> {
+        let state = &self.agents[agent];
+        let mut send = Message::send(from, state.rank, context, tag, bytes);
+        send.sent = state.clock;
+        send.sender = from;
+        send.flags |= flag::DETACHED | flag::SENDER_GONE;
+        self.send_at_once(agent, send)?;
+        self.post_receive(agent, from, context, tag, bytes)
+    }
+
+    fn send_at_once(&mut self, agent: usize, mut send: Message) -> Result<u32, ReplayError> {
+        send.line = self.line_of(agent);
+        send.flags |= flag::EAGER;
+        let posted = self.mail.send(send);
+        if posted.matched {
+            self.check_room(agent, posted.message)?;
+        } else {
+            self.agents[send.sender as usize].unmatched += 1;
+        }
+        self.start(posted.message)?;
+        Ok(posted.message)
+    }
+
     /// Posts a receive from a named rank at the agent's date.
     fn post_receive(
         &mut self,
@@ -509,20 +567,15 @@ impl<'p> Replay<'p> {
 
     fn check_room(&mut self, agent: usize, message: u32) -> Result<(), ReplayError> {
         let Message { bytes, room, src, dst, tag, cargo, slot, .. } = *self.mail.get(message);
+        if let Some(program) = &mut self.program
+            && cargo != NO_TICKET
+            && slot != NO_TICKET
+        {
+            // A running program reports by itself what is cut off.
+            let (send, receive) = (cargo, slot);
+            return program.matched(live::Matched { src, send, dst, receive, tag, bytes });
+        }
         if bytes <= room {
-            if let Some(program) = &mut self.program
-                && cargo != NO_TICKET
-                && slot != NO_TICKET
-            {
-                program.matched(live::Matched {
-                    src,
-                    send: cargo,
-                    dst,
-                    receive: slot,
-                    tag,
-                    bytes,
-                })?;
-            }
             return Ok(());
         }
         let what = format!(
@@ -549,6 +602,20 @@ impl<'p> Replay<'p> {
         Ok(())
     }
 
+    /// Keeps a message of a collective in the background, which tests look at one by one.
+    fn note_part(&mut self, agent: usize, handle: Handle) {
+        if agent < self.ranks {
+            return;
+        }
+        let end = if handle == Handle::COMPLETE {
+            f64::NEG_INFINITY
+        } else {
+            let Message { flags, end, .. } = *self.mail.get(handle.message());
+            if flags & flag::DONE != 0 { end } else { f64::INFINITY }
+        };
+        self.agents[agent].parts.push((handle, end));
+    }
+
     /// A message is there.
     fn arrived(&mut self, message: u32) -> Result<(), ReplayError> {
         let now = self.simulation.clock();
@@ -558,6 +625,18 @@ impl<'p> Replay<'p> {
         let Message { flags, sender, receiver, src, bytes, .. } = *m;
         if !self.leaving.is_empty() {
             self.leaving[self.agents[src as usize].host.index()] -= 1;
+        }
+        for (side, handle) in
+            [(sender, Handle::sender(message)), (receiver, Handle::receiver(message))]
+        {
+            // A number of a message is used again: only the last part that has it is still open.
+            if side as usize >= self.ranks
+                && let Some(state) = self.agents.get_mut(side as usize)
+                && let Some(part) = state.parts.iter_mut().rfind(|part| part.0 == handle)
+                && part.1 == f64::INFINITY
+            {
+                part.1 = now;
+            }
         }
         if flags & flag::RECEIVER_WAITS != 0 {
             let overhead = self.receive_overhead(flags, bytes);

@@ -46,6 +46,8 @@ impl Replay<'_> {
             action,
             Action::Send(..)
                 | Action::Isend(..)
+                | Action::Put(..)
+                | Action::Get(_)
                 | Action::Recv(_)
                 | Action::Irecv(_)
                 | Action::Sendrecv(..)
@@ -74,6 +76,19 @@ impl Replay<'_> {
             }
             Action::Irecv(envelope) => {
                 let handle = self.irecv(agent, comm, envelope)?;
+                self.remember(agent, comm, envelope, false, number, Pending::Side(handle));
+            }
+            Action::Put(envelope, mode) => {
+                let bytes = envelope.bytes.unwrap_or(0);
+                let (to, context) = self.partner(agent, comm, envelope.peer)?;
+                let waits = *mode == Mode::Synchronous;
+                let handle = self.put(agent, to, context, envelope.tag, bytes, waits)?;
+                self.remember(agent, comm, envelope, true, number, Pending::Side(handle));
+            }
+            Action::Get(envelope) => {
+                let bytes = envelope.bytes.unwrap_or(0);
+                let (from, context) = self.partner(agent, comm, envelope.peer)?;
+                let handle = self.fetch(agent, from, context, envelope.tag, bytes)?;
                 self.remember(agent, comm, envelope, false, number, Pending::Side(handle));
             }
             Action::Send(envelope, mode) => {
@@ -142,6 +157,10 @@ impl Replay<'_> {
             Action::CommDup(id) => return self.duplicate(agent, comm, *id, None),
             Action::CommCreate(id, members) => {
                 return self.duplicate(agent, comm, *id, Some(members));
+            }
+            Action::CommWindow(id) => return self.window(agent, comm, *id),
+            Action::CommGroup(id, members) => {
+                return self.group(agent, comm, *id, members);
             }
             Action::Init => {
                 let state = &mut self.agents[agent];
@@ -547,11 +566,13 @@ impl Replay<'_> {
             self.agents[agent].again = true;
             return Ok(false);
         }
+        let turns = if self.settings.grow { self.failures + 1.0 } else { 1.0 };
+        let pause = self.settings.test * turns;
         if self.agents[agent].step == 0 {
-            let turns = if self.settings.grow { self.failures + 1.0 } else { 1.0 };
             let state = &mut self.agents[agent];
-            state.clock += self.settings.test * turns;
+            state.clock += pause;
             state.step = 1;
+            state.missed = false;
             state.again = true;
             return if self.synchronise(agent)? { Ok(true) } else { Ok(false) };
         }
@@ -563,12 +584,33 @@ impl Replay<'_> {
             }
             return Err(self.complain(agent, "there is no such request to test"));
         };
+        // A test of a collective in the background tests its messages one after the other.
+        if let [at] = found[..]
+            && let Pending::Background(helper) = self.agents[agent].requests[at].pending
+        {
+            let step = self.agents[agent].step as usize;
+            let now = self.agents[agent].clock;
+            let parts = &self.agents[helper as usize].parts;
+            let count = parts.len();
+            let missed = step >= 2 && parts[step - 2].1 > now;
+            let state = &mut self.agents[agent];
+            state.missed |= missed;
+            if step <= count {
+                state.clock += pause;
+                state.step += 1;
+                state.again = true;
+                return if self.synchronise(agent)? { Ok(true) } else { Ok(false) };
+            }
+        }
         let wanted = found.len();
         let mut done: Vec<usize> = found
             .into_iter()
             .filter(|&at| self.is_done(&self.agents[agent].requests[at].pending))
             .collect();
-        let enough = if need == Need::All { done.len() == wanted } else { !done.is_empty() };
+        let enough = match need {
+            Need::All => done.len() == wanted && !self.agents[agent].missed,
+            _ => !done.is_empty(),
+        };
         if !enough {
             self.failures += 1.0;
             self.check_polling(agent, self.settings.test)?;
@@ -900,7 +942,9 @@ impl Replay<'_> {
         self.agents[agent].script = script;
         match mine {
             Some((colour, members)) => {
-                self.found_comm(agent, parent, id, (number, colour), members)
+                let next = self.comms.len() as u32;
+                let made = self.comms[parent as usize].made(number, colour, || next);
+                self.found_comm(agent, parent, id, made, members)
             }
             None => {
                 self.begin_script(agent, parent, 2 * parent + CHORUS);
@@ -923,43 +967,93 @@ impl Replay<'_> {
         let members: Vec<u32> = match chosen {
             None => (0..state.size() as u32).map(|rank| state.global(rank)).collect(),
             Some(chosen) => {
-                let size = state.size() as u32;
-                let mut seen = chosen.to_vec();
-                seen.sort_unstable();
-                if seen.windows(2).any(|w| w[0] == w[1]) || seen.last().is_none_or(|&r| r >= size) {
-                    let message =
-                        "the new communicator's ranks are not different ranks of this one";
-                    return Err(self.complain(agent, message));
-                }
                 if !chosen.contains(&me) {
                     return Ok(true);
                 }
-                chosen.iter().map(|&rank| state.global(rank)).collect()
+                self.chosen(agent, parent, chosen)?
             }
         };
         self.agents[agent].script.clear();
-        self.found_comm(agent, parent, id, (number, 0), members)
+        // Different members may make different communicators, if nobody is in two of them.
+        let colour = members.first().map_or(0, |&rank| rank as i32);
+        let next = self.comms.len() as u32;
+        let made = self.comms[parent as usize].made(number, colour, || next);
+        self.found_comm(agent, parent, id, made, members)
     }
 
-    /// Makes the communicator, or takes the one another member made, and broadcasts its name.
-    fn found_comm(
+    /// Makes a communicator with the same ranks, without messages.
+    fn window(&mut self, agent: usize, comm: u32, id: u32) -> Result<bool, ReplayError> {
+        let (parent, _, number) = self.together(agent, comm, Together::Window)?;
+        let state = &self.comms[parent as usize];
+        let members = (0..state.size() as u32).map(|rank| state.global(rank)).collect();
+        let next = self.comms.len() as u32;
+        let made = self.comms[parent as usize].made(number, 0, || next);
+        self.know_comm(agent, id, made, members);
+        Ok(true)
+    }
+
+    /// Makes a communicator that only its members know of: the n-th call of each is for the n-th such communicator.
+    fn group(
         &mut self,
         agent: usize,
-        parent: u32,
+        comm: u32,
         id: u32,
-        (number, colour): (u64, i32),
-        members: Vec<u32>,
+        chosen: &[u32],
     ) -> Result<bool, ReplayError> {
+        let parent = if comm == 0 { 0 } else { self.comm(agent, comm)? };
+        let rank = self.agents[agent].rank;
+        let members = self.chosen(agent, parent, chosen)?;
+        if !members.contains(&rank) {
+            let message = "this rank is not in the communicator that it makes";
+            return Err(self.complain(agent, message));
+        }
+        self.agents[agent].script.clear();
         let next = self.comms.len() as u32;
-        let comm = self.comms[parent as usize].made(number, colour, || next);
-        if comm == next {
+        let group = self.groups.entry((parent, members.clone())).or_default();
+        let begun = group.begun.entry(rank).or_default();
+        if *begun == group.made.len() {
+            group.made.push(next);
+        }
+        let made = group.made[*begun];
+        *begun += 1;
+        self.found_comm(agent, parent, id, made, members)
+    }
+
+    /// Ranks of the world behind different ranks of a communicator.
+    fn chosen(&self, agent: usize, parent: u32, chosen: &[u32]) -> Result<Vec<u32>, ReplayError> {
+        let state = &self.comms[parent as usize];
+        let size = state.size() as u32;
+        let mut seen = chosen.to_vec();
+        seen.sort_unstable();
+        if seen.windows(2).any(|w| w[0] == w[1]) || seen.last().is_some_and(|&r| r >= size) {
+            let message = "the new communicator's ranks are not different ranks of this one";
+            return Err(self.complain(agent, message));
+        }
+        Ok(chosen.iter().map(|&rank| state.global(rank)).collect())
+    }
+
+    /// Makes communicator `comm`, unless another member has, under a number of the rank.
+    fn know_comm(&mut self, agent: usize, id: u32, comm: u32, members: Vec<u32>) {
+        if comm as usize == self.comms.len() {
             let agents = &self.agents;
-            let made = Comm::of(members.clone(), |rank| agents[rank as usize].host);
+            let made = Comm::of(members, |rank| agents[rank as usize].host);
             self.comms.push(made);
         }
         let state = &mut self.agents[agent];
         state.comms.retain(|(name, _)| *name != id);
         state.comms.push((id, comm));
+    }
+
+    /// Makes communicator `comm`, unless another member has, and broadcasts its name.
+    fn found_comm(
+        &mut self,
+        agent: usize,
+        parent: u32,
+        id: u32,
+        comm: u32,
+        members: Vec<u32>,
+    ) -> Result<bool, ReplayError> {
+        self.know_comm(agent, id, comm, members.clone());
         let ranks: Vec<usize> =
             members.iter().map(|&rank| self.comms[parent as usize].local(rank) as usize).collect();
         let me = self.comms[parent as usize].local(self.agents[agent].rank);

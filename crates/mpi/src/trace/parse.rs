@@ -345,13 +345,20 @@ pub(super) fn action(
             Action::CommSplit { id, colour: (colour >= 0).then_some(colour), key }
         }
         b"comm_dup" if extended => Action::CommDup(new_comm(w)?),
-        b"comm_create" if extended => {
+        b"comm_window" if extended => Action::CommWindow(new_comm(w)?),
+        b"put" if extended => Action::Put(outgoing(w, true, unit)?, Mode::Standard),
+        b"accumulate" if extended => Action::Put(outgoing(w, true, unit)?, Mode::Synchronous),
+        b"get" if extended => Action::Get(incoming(w, true, unit)?),
+        b"comm_create" | b"comm_create_group" if extended => {
             let id = new_comm(w)?;
             let mut members = Vec::new();
             while !w.is_over() {
                 members.push(w.count("a rank")? as u32);
             }
-            Action::CommCreate(id, members.into())
+            match lower {
+                b"comm_create" => Action::CommCreate(id, members.into()),
+                _ => Action::CommGroup(id, members.into()),
+            }
         }
         b"comm_split" | b"comm_dup" => {
             while w.next().is_some() {}

@@ -31,6 +31,8 @@ pub fn write_line(out: &mut Vec<u8>, rank: u32, line: &Line) {
     let makes_request = matches!(
         line.action,
         Action::Isend(..)
+            | Action::Put(..)
+            | Action::Get(_)
             | Action::Irecv(_)
             | Action::Icollective(_)
             | Action::SendInit(..)
@@ -96,8 +98,15 @@ fn write_action(out: &mut String, line: &Line) -> std::fmt::Result {
             write!(out, "comm_split {id} {} {key}", colour.unwrap_or(-1))
         }
         Action::CommDup(id) => write!(out, "comm_dup {id}"),
+        Action::CommWindow(id) => write!(out, "comm_window {id}"),
+        Action::Put(e, mode) => message(out, named(mode, "put", "accumulate"), e),
+        Action::Get(e) => message(out, "get", e),
         Action::CommCreate(id, ranks) => {
             write!(out, "comm_create {id}")?;
+            ranks.iter().try_for_each(|rank| write!(out, " {rank}"))
+        }
+        Action::CommGroup(id, ranks) => {
+            write!(out, "comm_create_group {id}")?;
             ranks.iter().try_for_each(|rank| write!(out, " {rank}"))
         }
         Action::Nothing => out.write_str("location"),

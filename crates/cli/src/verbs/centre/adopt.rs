@@ -28,9 +28,9 @@ drawn with replacement. Sides differ in the policy, or in the machine (--candida
 `slackline compare --no-regression`; a gain has to stand at the level of all metrics together.
 
 Examples:
-  slackline centre adopt --baseline fcfs --candidate easy --jobs 300 --replicas 10 -o adopt.html
-  slackline centre adopt log.swf --baseline easy --candidate conservative --tolerance waiting_time=2%
-  slackline centre adopt --baseline easy --candidate-cores 512 --jobs 300 --replicas 10")]
+  slackline centre adopt --baseline fcfs --candidate easy -o adopt.html
+  slackline centre adopt log.swf --baseline easy --candidate conservative
+  slackline centre adopt --baseline easy --candidate-cores 512 --jobs 300")]
 pub(crate) struct Adopt {
     /// A log of a batch system whose blocks make the workload; drawn from a generator if left out
     log: Option<PathBuf>,

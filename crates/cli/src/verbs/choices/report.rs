@@ -49,10 +49,11 @@ fn region(control: &Control, id: RegionId, depth: usize, out: &mut String) {
                 let _ = writeln!(out, "{indent}◇ choice {}{by}", choice.name);
                 for branch in &choice.branches {
                     let known = if choice.is_known { "" } else { " (unknown)" };
-                    let chance = 100.0 * branch.probability;
+                    let chance = format!("{:.4}", 100.0 * branch.probability);
+                    let chance = chance.trim_end_matches('0').trim_end_matches('.');
                     let empty = control.region(branch.region).items.is_empty();
                     let skip = if empty { ": nothing" } else { "" };
-                    let _ = writeln!(out, "{indent}  ├ {} {chance:.4} %{known}{skip}", branch.name);
+                    let _ = writeln!(out, "{indent}  ├ {} {chance} %{known}{skip}", branch.name);
                     region(control, branch.region, depth + 2, out);
                 }
             }
