@@ -52,6 +52,10 @@ impl Tally {
             (Value::Number(got), Value::Number(want)) => {
                 self.number(place, got.as_f64(), want.as_f64(), 1e-12);
             }
+            // No figure at all is one null instead of many.
+            (Value::Null, _) => {
+                self.note(place, is_empty(want), &format!("null instead of {want}"))
+            }
             _ => self.note(place, got == want, &format!("{got} instead of {want}")),
         }
     }
@@ -69,6 +73,15 @@ impl Tally {
         if !agrees {
             self.differing.push(format!("{place}: {text}"));
         }
+    }
+}
+
+/// Whether an expectation has counts of 0 and no figures.
+fn is_empty(want: &Value) -> bool {
+    match want {
+        Value::Object(map) => map.values().all(is_empty),
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        _ => want.is_null(),
     }
 }
 
