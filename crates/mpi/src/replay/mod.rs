@@ -56,6 +56,8 @@ pub struct Replay<'p> {
     groups: HashMap<(u32, Vec<u32>), Group>,
     mail: Mail,
     ready: Vec<u32>,
+    /// Marks of agents, all off between uses.
+    listed: Vec<bool>,
     /// Ranks act at the simulation's date only.
     strict: bool,
     /// Somebody has waited for a message without a receive.
@@ -146,6 +148,7 @@ impl<'p> Replay<'p> {
             groups: HashMap::new(),
             mail: Mail::default(),
             ready: (0..ranks as u32).rev().collect(),
+            listed: Vec::new(),
             agents,
             failures: 0.0,
             missed: 0.0,
@@ -180,14 +183,21 @@ impl<'p> Replay<'p> {
                         let event = self.simulation.events()[k];
                         self.handle(event)?;
                     }
-                    // In order of their numbers, whatever woke them.
-                    self.ready.sort_unstable_by(|a, b| b.cmp(a));
-                    self.ready.dedup();
+                    self.keep_order();
                 }
                 Step::Limit | Step::Idle => break,
             }
         }
         self.conclude()
+    }
+
+    /// Agents act in the order of the events that woke them, each once; the last of the list is the next.
+    fn keep_order(&mut self) {
+        self.listed.resize(self.agents.len(), false);
+        let listed = &mut self.listed;
+        self.ready.retain(|&agent| !std::mem::replace(&mut listed[agent as usize], true));
+        self.ready.iter().for_each(|&agent| listed[agent as usize] = false);
+        self.ready.reverse();
     }
 
     fn handle(&mut self, event: Event) -> Result<(), ReplayError> {
