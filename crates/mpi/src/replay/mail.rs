@@ -57,6 +57,8 @@ pub(super) struct Message {
     pub(super) slot: u32,
     next: u32,
     order: u64,
+    /// Number of its send among all sends.
+    pub(super) sent_as: u64,
 }
 
 /// One side of a message, as requests refer to it.
@@ -107,6 +109,7 @@ pub(super) struct Mail {
     /// Receives from anybody, by destination; only ranks that have some are listed.
     wild: HashMap<u32, Vec<u32>>,
     order: u64,
+    sends: u64,
     /// Sends without receive.
     pub(super) unexpected: usize,
 }
@@ -143,7 +146,9 @@ impl Mail {
     }
 
     /// A send; joins the receive that waits for it longest.
-    pub(super) fn send(&mut self, send: Message) -> Posted {
+    pub(super) fn send(&mut self, mut send: Message) -> Posted {
+        send.sent_as = self.sends;
+        self.sends += 1;
         let key = pair(send.src, send.dst);
         let specific = self.find(key, |m| {
             m.flags & flag::SENT == 0
@@ -187,6 +192,7 @@ impl Mail {
         m.sent = send.sent;
         m.sender = send.sender;
         m.cargo = send.cargo;
+        m.sent_as = send.sent_as;
         m.flags |= send.flags;
         Posted { message, matched: true }
     }
@@ -438,6 +444,7 @@ impl Message {
             slot: super::NO_TICKET,
             next: NONE,
             order: 0,
+            sent_as: 0,
         }
     }
 

@@ -56,6 +56,10 @@ pub struct Replay<'p> {
     groups: HashMap<(u32, Vec<u32>), Group>,
     mail: Mail,
     ready: Vec<u32>,
+    /// Events of the present date.
+    events: Vec<Event>,
+    /// Marks of agents, all off between uses.
+    listed: Vec<bool>,
     /// Ranks act at the simulation's date only.
     strict: bool,
     /// Somebody has waited for a message without a receive.
@@ -146,6 +150,8 @@ impl<'p> Replay<'p> {
             groups: HashMap::new(),
             mail: Mail::default(),
             ready: (0..ranks as u32).rev().collect(),
+            events: Vec::new(),
+            listed: Vec::new(),
             agents,
             failures: 0.0,
             missed: 0.0,
@@ -176,18 +182,47 @@ impl<'p> Replay<'p> {
             }
             match self.simulation.step(f64::INFINITY)? {
                 Step::Instant => {
-                    for k in 0..self.simulation.events().len() {
-                        let event = self.simulation.events()[k];
+                    let mut events = std::mem::take(&mut self.events);
+                    events.clear();
+                    events.extend_from_slice(self.simulation.events());
+                    self.arrange(&mut events);
+                    for &event in &events {
                         self.handle(event)?;
                     }
-                    // In order of their numbers, whatever woke them.
-                    self.ready.sort_unstable_by(|a, b| b.cmp(a));
-                    self.ready.dedup();
+                    self.events = events;
+                    self.keep_order();
                 }
                 Step::Limit | Step::Idle => break,
             }
         }
         self.conclude()
+    }
+
+    /// Puts messages that arrive together into the order of their sends; other events keep their places.
+    fn arrange(&self, events: &mut [Event]) {
+        let sent = |event: &Event| match event {
+            Event::Done { tag, .. } if *tag < WAKE => Some(self.mail.get(*tag as u32).sent_as),
+            _ => None,
+        };
+        if events.len() < 2 {
+            return;
+        }
+        let places: Vec<usize> =
+            (0..events.len()).filter(|&k| sent(&events[k]).is_some()).collect();
+        let mut arrivals: Vec<Event> = places.iter().map(|&k| events[k]).collect();
+        arrivals.sort_by_key(|event| sent(event));
+        for (place, event) in places.into_iter().zip(arrivals) {
+            events[place] = event;
+        }
+    }
+
+    /// Agents act in the order of the events that woke them, each once; the last of the list is the next.
+    fn keep_order(&mut self) {
+        self.listed.resize(self.agents.len(), false);
+        let listed = &mut self.listed;
+        self.ready.retain(|&agent| !std::mem::replace(&mut listed[agent as usize], true));
+        self.ready.iter().for_each(|&agent| listed[agent as usize] = false);
+        self.ready.reverse();
     }
 
     fn handle(&mut self, event: Event) -> Result<(), ReplayError> {

@@ -188,3 +188,20 @@ fn tests_of_collectives_in_the_background_look_at_every_message() {
     assert_eq!(dates[0], [0.0, 500.0, 1000.0]);
     assert_eq!(dates[1][..2], [0.0, 300.0]);
 }
+
+/// Of two ranks that a date wakes, the one whose message was sent first acts first.
+#[test]
+fn ranks_act_in_the_order_in_which_they_are_woken() {
+    for eager in ["0", "70000"] {
+        let first_received = |first: u32, second: u32| {
+            let text = format!(
+                "#slackline-trace 1\n0 isend {first} 0 10 req=1\n0 isend {second} 0 10 req=2\n\
+                 0 recv -1 5 100000\n0 recv -1 5 100000\n\
+                 1 recv 0 0 10\n1 send 0 5 20000\n2 recv 0 0 10\n2 send 0 5 10\n"
+            );
+            dates(&text, &[&format!("smpi/async-small-thresh:{eager}")])[0][2]
+        };
+        // A receive from anybody takes what was sent first, also where it arrives later.
+        assert!(first_received(2, 1) < first_received(1, 2), "{eager}");
+    }
+}
