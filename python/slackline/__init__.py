@@ -14,6 +14,7 @@ from __future__ import annotations
 import typing as _typing
 
 from . import errors, generate
+from ._command import command
 from ._compare import Comparison, campaign, compare
 from ._methods import MethodInfo, ParameterInfo, Planner, planner, planners, policies, policy
 from ._native import Event, Host, Offer, Partial, Priority, Problem, Situation, Start, Task, __version__
@@ -32,7 +33,7 @@ from ._policy import (
     WakeAt,
 )
 from ._results import Document, Placement, Plan, Plans, Run, Runs, Trace
-from ._values import Platform, Scenario, Workflow, import_run, read
+from ._values import Platform, Scenario, Workflow, import_run, read, resume
 from .errors import BadInput, BrokenRule, Error, Infeasible, Refused
 
 if _typing.TYPE_CHECKING:
@@ -81,6 +82,7 @@ __all__ = [
     "Workflow",
     "__version__",
     "campaign",
+    "command",
     "compare",
     "errors",
     "generate",
@@ -91,6 +93,7 @@ __all__ = [
     "policies",
     "policy",
     "read",
+    "resume",
 ]
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 
 def fitted(svg: str) -> str:
-    """A picture that is no wider than its column."""
-    return svg.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
+    """A picture that is as wide as its column, and no wider than it was drawn."""
+    head, _, rest = svg.partition(">")
+    # Where a page shows it as an image, only a picture without a width of its own fits into the column.
+    width = re.search(r' width="([0-9.]+)"', head)
+    if width is None or "viewBox" not in head:
+        return svg
+    plain = re.sub(r' (width|height)="[0-9.]+"', "", head)
+    return plain.replace("<svg ", f'<svg style="width:100%;max-width:{width[1]}px;height:auto" ', 1) + ">" + rest
 
 
 class Picture:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._command import set_command_path
 from ._methods import own
 from .errors import BadInput, Refused
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
     from ._results import Plan, Run, Runs
 
 Document = dict[str, Any]
+Reply: TypeAlias = "tuple[list[Any], str, str, list[str], list[str], bool]"
 
 
 def seconds(value: Any) -> float:
@@ -102,17 +107,32 @@ def carry_out(
     planners: Sequence[tuple[str, Any]] = (),
     policies: Sequence[tuple[str, Any]] = (),
     trace: bool = True,
+    progress: bool = False,
 ) -> tuple[list[Any], Document, str]:
     """Carries a request out: objects, the request with its defaults, and the document of the answer."""
-    from ._values import warn
-
     try:
         text = json.dumps(document, allow_nan=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise BadInput(f"the request: {error}") from error
-    objects, request, answer, remarks, _notes, _interrupted = _native.carry_out(
-        text, values.named, list(planners), list(policies), trace
-    )
+    with_bars = _bars(progress)
+    with with_bars as bars:
+        reply = _native.carry_out(text, values.named, list(planners), list(policies), trace, bars)
+    return _replied(reply)
+
+
+def _bars(progress: bool) -> AbstractContextManager[Any]:
+    """What shows progress, if it is wanted."""
+    if not progress:
+        return nullcontext()
+    from ._progress import Bars
+
+    return Bars()
+
+
+def _replied(reply: Reply) -> tuple[list[Any], Document, str]:
+    from ._values import warn
+
+    objects, request, answer, remarks, _notes, _interrupted = reply
     warn(remarks)
     return objects, json.loads(request), answer
 
@@ -159,12 +179,12 @@ def plan_request(
     return document, values, planners
 
 
-def plan(workflow: Any, platform: Any, planner: Any, **options: Any) -> Plan:
+def plan(workflow: Any, platform: Any, planner: Any, *, progress: bool = False, **options: Any) -> Plan:
     """Plans; of several planners the best plan."""
     from ._results import Plan, Plans
 
     document, values, planners = plan_request(workflow, platform, planner, **options)
-    objects, request, answer = carry_out(document, values, planners)
+    objects, request, answer = carry_out(document, values, planners, progress=progress)
     plans = Plans([Plan._of(made, request, answer, at) for at, made in enumerate(objects)], request, answer)
     return plans.best
 
@@ -196,6 +216,7 @@ def simulate(
     setup: Mapping[str, Any],
     parameters: Mapping[str, Any] | None = None,
     trace: bool = True,
+    progress: bool = False,
     several: bool = False,
 ) -> Runs:
     """Simulated runs."""
@@ -233,7 +254,7 @@ def simulate(
         document = {"schema": "slackline/compare-request/1", "policies": names, "setup": conditions}
     else:
         document = {"schema": "slackline/simulate-request/1", "policy": names[0], "setup": conditions}
-    objects, request, answer = carry_out(document, values, planners, policies_, trace)
+    objects, request, answer = carry_out(document, values, planners, policies_, trace, progress)
     return Runs([Run._of(made, request, answer, at) for at, made in enumerate(objects)], request, answer)
 
 
@@ -254,6 +275,7 @@ def run(
     parameters: Mapping[str, Any] | None,
     members: Mapping[str, Any],
     execution: Mapping[str, Any],
+    progress: bool,
 ) -> Run:
     """A run on real machines, or its rehearsal."""
     from ._results import Run
@@ -275,6 +297,23 @@ def run(
             **members,
         }
     )
-    objects, request, answer = carry_out(document, values, planners, policies)
+    set_command_path()
+    objects, request, answer = carry_out(document, values, planners, policies, progress=progress)
+    made: Run = Run._of(objects[0], request, answer, 0)
+    return made
+
+
+def resume(folder: str, policy: Any, planner: Any, *, force: bool, progress: bool) -> Run:
+    """Goes on with a run from its folder."""
+    from ._results import Run
+
+    _, wrong, policies = own([] if policy is None else [policy])
+    if wrong:
+        raise BadInput(f"'{wrong[0][0]}' is a planner, not a policy")
+    _, planners, _ = own([] if planner is None else [planner])
+    set_command_path()
+    with _bars(progress) as bars:
+        reply = _native.resume(folder, planners, policies, force, bars)
+    objects, request, answer = _replied(reply)
     made: Run = Run._of(objects[0], request, answer, 0)
     return made

@@ -14,7 +14,6 @@ from ._requests import Document
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -100,8 +99,9 @@ class _Result:
 
     def transfers(self) -> list[Transfer]:
         """Files that move between hosts."""
-        rows = self._native.transfers()
-        return [Transfer(*(row if len(row) == 7 else (*row, True))) for row in rows]
+        rows: list[tuple[Any, ...]] = self._native.transfers()
+        # Those of plans all arrive.
+        return [Transfer._make(row if len(row) == 7 else (*row, True)) for row in rows]
 
     def transfers_to_pandas(self) -> pandas.DataFrame:
         """Files that move between hosts as a table."""
@@ -405,21 +405,4 @@ class Runs(_Several):
         return need("pandas", "to_pandas").DataFrame(rows)
 
 
-def draw(result: _Result, axes: Axes | None = None) -> Axes:
-    """Draws a plan or a run with matplotlib."""
-    plt = need("matplotlib.pyplot", "draw")
-    axes = axes or plt.gca()
-    columns = result._native.columns()
-    hosts = sorted(set(columns["host"]))
-    where = {host: at for at, host in enumerate(hosts)}
-    for task, host, start, finish in zip(
-        columns["task"], columns["host"], columns["start"], columns["finish"], strict=True
-    ):
-        axes.barh(where[host], finish - start, left=start, height=0.8, label=task)
-    axes.set_yticks(range(len(hosts)), hosts)
-    axes.set_xlabel("seconds")
-    return axes
-
-
-__all__ = ["Document", "Placement", "Plan", "Plans", "Run", "Runs", "Trace", "Transfer", "draw"]
-_ = _native
+__all__ = ["Document", "Placement", "Plan", "Plans", "Run", "Runs", "Trace", "Transfer"]

@@ -166,7 +166,7 @@ class Workflow(_native.Workflow):
         names = [str(task) for task in tasks] if tasks is not None else [f"t{n + 1}" for n in range(rows)]
         known = {task: position for position, task in enumerate(names)}
         seconds = [sum(row) / len(row) if row else 0.0 for row in matrix]
-        found = [(known.get(s, s), known.get(t, t), size) for s, t, size in edges]
+        found: list[tuple[Any, Any, Any]] = [(known.get(s, s), known.get(t, t), size) for s, t, size in edges]
         if len(names) != rows:
             raise BadInput(f"{len(names)} names for {rows} rows of costs")
         try:
@@ -226,11 +226,12 @@ class Workflow(_native.Workflow):
         inputs: str | None = None,
         settings: Mapping[str, Any] | None = None,
         check: bool = True,
+        progress: bool = False,
     ) -> Plan:
         """Plans the workflow: with the planner of that name or of Python, else with the usual one within the limits.
 
         The options are those of `slackline plan`; `plan.request` has all of them with their defaults. Of several planners
-        the best plan is returned, and `plan.all` has every one.
+        the best plan is returned, and `plan.all` has every one. `progress` shows searches with tqdm.
         """
         return _requests.plan(
             self,
@@ -242,6 +243,7 @@ class Workflow(_native.Workflow):
             parameters=parameters,
             robust=robust,
             check=check,
+            progress=progress,
         )
 
     def plans(
@@ -278,11 +280,12 @@ class Workflow(_native.Workflow):
         inputs: str | None = None,
         settings: Mapping[str, Any] | None = None,
         trace: bool = True,
+        progress: bool = False,
     ) -> Run:
         """Simulates a run under a policy, or one that follows a plan.
 
         The options are those of `slackline simulate`; `run.request` has all of them with their defaults. With `trace=False`
-        neither trace nor decisions are kept.
+        neither trace nor decisions are kept. `progress` shows runs of more than two seconds with tqdm.
         """
         runs = _requests.simulate(
             self,
@@ -295,6 +298,7 @@ class Workflow(_native.Workflow):
             models={"inputs": inputs, "settings": settings},
             parameters=parameters,
             trace=trace,
+            progress=progress,
             setup={
                 "seed": seed,
                 "transfers": transfers,
@@ -318,6 +322,8 @@ class Workflow(_native.Workflow):
         for key in ("monitoring_delay", "decision_time", "until"):
             if key in setup:
                 setup[key] = _seconds(setup[key])
+        if setup.get("period") is not None:
+            setup["period"] = str(setup["period"])
         limits: dict[str, Any] = {key: options.pop(key) for key in ("budget", "deadline") if key in options}
         models: dict[str, Any] = {key: options.pop(key) for key in ("inputs", "settings") if key in options}
         chosen = [policies] if isinstance(policies, str) else list(policies)
@@ -344,10 +350,12 @@ class Workflow(_native.Workflow):
         time_limit: Quantity | None = None,
         throttle: bool | None = None,
         slurm: Mapping[str, Any] | None = None,
+        progress: bool = False,
     ) -> Run:
         """Runs the commands of the tasks: `on="local"` on this machine, `on="slurm"` on a Slurm cluster.
 
-        Inputs of the workflow are taken from the folder of its file, or from the current one; `folder` keeps the run.
+        Inputs of the workflow are taken from the folder of its file, or from the current one; `folder` keeps the run, and
+        `slackline.resume` goes on with it.
         """
         if on not in ("local", "slurm"):
             raise BadInput(f"a run is on 'local' or on 'slurm', not on {on!r}")
@@ -371,6 +379,7 @@ class Workflow(_native.Workflow):
                 "throttle": throttle,
                 "slurm": dict(slurm or {}) if on == "slurm" else None,
             },
+            progress=progress,
         )
 
     def __copy__(self) -> Workflow:
@@ -704,4 +713,20 @@ def import_run(*paths: PathLike) -> tuple[Workflow, Platform]:
     return Workflow._of(native), Platform(platform)
 
 
-__all__ = ["Platform", "Scenario", "Task", "Workflow", "import_run", "name_of", "read", "wrap"]
+def resume(
+    folder: PathLike,
+    policy: Method | None = None,
+    *,
+    planner: Method | None = None,
+    force: bool = False,
+    progress: bool = False,
+) -> Run:
+    """Goes on with a run on real machines that was interrupted, from its folder.
+
+    A policy or planner of Python that the run was begun with is given again. What is done is not done again. `force` goes on from
+    the last whole record of a log that is damaged in the middle.
+    """
+    return _requests.resume(os.fspath(folder), policy, planner, force=force, progress=progress)
+
+
+__all__ = ["Platform", "Scenario", "Task", "Workflow", "import_run", "name_of", "read", "resume", "wrap"]

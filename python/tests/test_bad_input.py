@@ -180,6 +180,32 @@ def test_planners_that_are_wrong(wf, pf):
         kept[1].ready
 
 
+def test_dates_of_ones_own():
+    """Tasks at dates of a planner share the cores of a host as far as there are any."""
+    pf = sl.Platform.cluster(1, cores=4)
+    wf = sl.Workflow("w")
+    for name, cores in (("narrow", 1), ("wide", 2), ("later", 2), ("last", 1)):
+        wf.task(name, seconds=4, cores=cores)
+
+    def dated(starts):
+        def fill(problem, partial):
+            for task, start in starts.items():
+                partial.place(task, problem.hosts[0], start=start)
+
+        return sl._methods.Planner("dated", fill)
+
+    plan = wf.plan(pf, dated({"narrow": None, "wide": 1, "later": 5, "last": 2}), check=False)
+    assert [plan[task].start for task in ("narrow", "wide", "later", "last")] == [0, 1, 5, 2]
+    assert plan.makespan == 9 and len(plan["wide"].processors) == 2
+    # Before a gap is full, what has no date goes beside what has one.
+    plan = wf.plan(pf, dated({"wide": 3, "later": None, "narrow": None, "last": None}), check=False)
+    assert plan["later"].start == 0 and plan.makespan == 8.0
+    with pytest.raises(sl.BrokenRule, match="overlap"):
+        wf.plan(pf, dated({"wide": 0, "later": 1, "narrow": 2, "last": 9}))
+    with pytest.raises(sl.BrokenRule):
+        wf.plan(pf, dated({"wide": -1}))
+
+
 def test_policies_that_are_wrong(wf, pf):
     def policy(react):
         return type("P", (sl.Policy,), {"react": react})()

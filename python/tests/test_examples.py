@@ -151,11 +151,29 @@ def test_values_can_be_pickled_and_copied(wf, pf):
     run = wf.simulate(pf, "slackline")
     again = pickle.loads(pickle.dumps(run))
     assert again.makespan == run.makespan and again.decisions == run.decisions
+    for value in (wf.plans(pf, ["heft", "peft"]), sl.compare([wf], [pf], ["heft"]), run.trace, plan["a"], run.transfers(), sl.planners()[0], Greedy()):
+        for made in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+            assert type(made) is type(value) and repr(made) == repr(value).replace(hex(id(value)), hex(id(made)))
+    for value in (wf.tasks[0], pf.hosts[0]):
+        assert copy.copy(value) == copy.deepcopy(value) == value
+        assert str(pickle.loads(pickle.dumps(value))) == value.name
+    for value in (sl.Start("a", on="n1"), sl.Cancel("a"), sl.Copy("x", "n1"), sl.WakeAt(3.0)):
+        for made in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+            assert type(made) is type(value) and repr(made) == repr(value)
+    error = pickle.loads(pickle.dumps(sl.BadInput("m", "h", "f", "1:2")))
+    assert str(error) == "m (h)" and error.file == "f" and error.place == "1:2"
     planner = pickle.loads(pickle.dumps(mine))
     assert planner.name == "by-size"
     copied = copy.copy(wf)
     copied.task("c", seconds=1)
     assert len(copied) == 3 and len(wf) == 2
+
+
+def test_runs_of_several_policies(wf, pf):
+    runs = wf.simulate_all(pf, ["static", "gtp", Greedy], period=0.25, monitoring_delay="1s")
+    assert [run.policy for run in runs] == ["static", "gtp", "Greedy"]
+    assert runs.request["setup"]["period"] == "0.25" and runs.request["setup"]["monitoring_delay"] == 1.0
+    assert runs[1].makespan == wf.simulate(pf, "gtp", period=0.25, monitoring_delay="1s").makespan
 
 
 def test_plans_are_followed(wf, pf):

@@ -76,7 +76,7 @@ fn longer(table: &CostTable, more: impl Fn(usize) -> f64) -> CostTable {
 /// Returns the makespan of the usual planner's plan.
 pub fn planned(workflow: &Workflow, platform: &Platform) -> Result<f64, FitError> {
     let problem = Problem::new(workflow, platform)?;
-    let schedule = (registry::usual(&problem).plan)(&problem, &Request::default())?;
+    let schedule = registry::usual(&problem).plan(&problem, &Request::default())?;
     Ok(schedule.makespan())
 }
 
@@ -105,8 +105,14 @@ pub fn fitted(workflow: &Workflow, platform: &Platform, makespan: f64) -> Result
 }
 
 /// Seconds that the tasks of a run waited though their processor was free and their data there: what
-/// starting them took.
-pub fn gaps(problem: &Problem<'_>, schedule: &Schedule) -> Vec<f64> {
+/// starting them took. Tasks that did not succeed at the first attempt, and those that could begin before one of the dates of
+/// `interruptions` and began after it, tell nothing of that.
+pub fn gaps(
+    problem: &Problem<'_>,
+    schedule: &Schedule,
+    is_repeated: impl Fn(TaskId) -> bool,
+    interruptions: &[f64],
+) -> Vec<f64> {
     let workflow = problem.workflow();
     let mut tasks: Vec<TaskId> =
         workflow.tasks().filter(|&t| schedule.placement(t).is_some()).collect();
@@ -124,7 +130,10 @@ pub fn gaps(problem: &Problem<'_>, schedule: &Schedule) -> Vec<f64> {
                 ready = ready.max(made.finish + way);
             }
         }
-        gaps.push((placement.start - ready).max(0.0));
+        let interrupted = interruptions.iter().any(|&date| ready < date && date <= placement.start);
+        if !interrupted && !is_repeated(task) {
+            gaps.push((placement.start - ready).max(0.0));
+        }
         for proc in placement.procs() {
             free[proc.index()] = free[proc.index()].max(placement.finish);
         }

@@ -181,6 +181,8 @@ pub struct HostResources {
     pub windows: Vec<(f64, f64)>,
     /// Bytes of its own disk.
     pub storage: Option<f64>,
+    /// Seconds that a batch job has there (`--time` of a pilot), where a file says it.
+    pub wall_time: Option<f64>,
 }
 
 impl HostResources {
@@ -190,6 +192,7 @@ impl HostResources {
             && self.named.is_empty()
             && self.windows.is_empty()
             && self.storage.is_none()
+            && self.wall_time.is_none()
     }
 
     /// Returns the contradiction in these capacities, if there is one.
@@ -218,6 +221,9 @@ impl HostResources {
             return Some(format!(
                 "the windows {a} to {b} and {c} to {d} overlap or are out of order"
             ));
+        }
+        if let Some(seconds) = self.wall_time.filter(|s| !(s.is_finite() && *s > 0.0)) {
+            return Some(format!("wall-time must be finite and more than 0 s, not {seconds} s"));
         }
         match self.storage {
             Some(bytes) if !(bytes.is_finite() && bytes >= 0.0) => {

@@ -535,3 +535,15 @@ pub extern "C" fn MPI_Aint_add(base: Aint, displacement: Aint) -> Aint {
 pub extern "C" fn MPI_Aint_diff(one: Aint, other: Aint) -> Aint {
     one.wrapping_sub(other)
 }
+
+/// Profiling name of [`MPI_Aint_add`].
+#[unsafe(no_mangle)]
+pub extern "C" fn PMPI_Aint_add(base: Aint, displacement: Aint) -> Aint {
+    MPI_Aint_add(base, displacement)
+}
+
+/// Profiling name of [`MPI_Aint_diff`].
+#[unsafe(no_mangle)]
+pub extern "C" fn PMPI_Aint_diff(one: Aint, other: Aint) -> Aint {
+    MPI_Aint_diff(one, other)
+}

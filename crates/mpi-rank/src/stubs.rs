@@ -39,6 +39,16 @@ pub fn unweighted() -> *mut i32 {
 static UNWEIGHTED: i32 = 0;
 static WEIGHTS_EMPTY: i32 = 0;
 
+/// Names of Fortran's module `mpi_f08` and of tools, which programs may refer to.
+#[unsafe(no_mangle)]
+pub static MPI_F08_STATUS_IGNORE: Address = Address(1 as *const i32);
+/// As above.
+#[unsafe(no_mangle)]
+pub static MPI_F08_STATUSES_IGNORE: Address = Address(1 as *const i32);
+/// As above.
+#[unsafe(no_mangle)]
+pub static MPI_T_PVAR_ALL_HANDLES: Address = Address(std::ptr::null());
+
 /// An address that is never followed.
 #[repr(transparent)]
 pub struct Address(#[allow(dead_code)] *const i32);

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use slackline::Sink;
+use std::path::PathBuf;
 
 /// Runs the command as the program does: with the streams of the process, and signals. Returns the exit code.
 #[pyfunction]
@@ -17,4 +18,10 @@ pub(crate) fn captured(py: Python<'_>, words: Vec<String>) -> (u8, String, Strin
         let code = slackline::run(words, out.clone(), err.clone());
         (code, out.text(), err.text())
     })
+}
+
+/// Sets the program that pilots and tasks are started by as the command: this process is an interpreter.
+#[pyfunction]
+pub(crate) fn set_command_path(path: PathBuf) {
+    slackline_core::run::set_command_path(path);
 }

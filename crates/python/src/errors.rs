@@ -5,6 +5,9 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use slackline_core::Failure;
 use std::cell::{Cell, RefCell};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
 
@@ -101,10 +104,27 @@ thread_local! {
     /// The exception of a callback, which ends the request that called it.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// The flag that ends the work of this request in order, where it listens to one.
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Sets the flag by which the exception of a callback ends the work of this thread.
+pub(crate) fn set_stop(flag: Option<Arc<AtomicBool>>) {
+    STOP.set(flag);
+}
+
+/// Whether the work of this thread ends by itself after an exception of a callback, so that it can be resumed.
+pub(crate) fn is_stoppable() -> bool {
+    STOP.with_borrow(Option::is_some)
 }
 
 /// Keeps the exception of a callback until its request has ended; the first one counts.
 pub(crate) fn raise_later(error: PyErr) {
+    STOP.with_borrow(|stop| {
+        if let Some(stop) = stop {
+            stop.store(true, Ordering::Release);
+        }
+    });
     RAISED.with_borrow_mut(|raised| {
         raised.get_or_insert(error);
     });
@@ -118,14 +138,25 @@ pub(crate) fn has_raised() -> bool {
 /// Most requests inside each other, by callbacks that make requests: more would leave the stack of the thread.
 const MOST_NESTED: u32 = 12;
 
+/// Payload of the unwinding that ends work because of Ctrl-C: the exception is among those of callbacks.
+struct Interrupted;
+
+/// Ends the work of this thread, up to its request, where a handler of a signal raises: that of Ctrl-C, in most programs.
+pub(crate) fn end_if_interrupted() {
+    if let Err(error) = Python::attach(|py| py.check_signals()) {
+        raise_later(error);
+        std::panic::resume_unwind(Box::new(Interrupted));
+    }
+}
+
 /// Carries out a request: what a callback raises in it goes before what it comes to.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    struct Up(Option<PyErr>);
+    struct Up(Option<PyErr>, Option<Arc<AtomicBool>>);
     impl Drop for Up {
         fn drop(&mut self) {
             DEPTH.set(DEPTH.get() - 1);
-            let outer = self.0.take();
-            RAISED.with_borrow_mut(|raised| *raised = outer);
+            RAISED.set(self.0.take());
+            STOP.set(self.1.take());
         }
     }
     if DEPTH.get() >= MOST_NESTED {
@@ -133,12 +164,15 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         return Err(refused(&why));
     }
     DEPTH.set(DEPTH.get() + 1);
-    let up = Up(RAISED.with_borrow_mut(Option::take));
-    let done = work();
-    let raised = RAISED.with_borrow_mut(Option::take);
+    let up = Up(RAISED.take(), STOP.take());
+    // Nothing that the work has changed is seen after it has ended early.
+    let done = std::panic::catch_unwind(AssertUnwindSafe(work));
+    let raised = RAISED.take();
     drop(up);
-    match raised {
-        Some(error) => Err(error),
-        None => done,
+    match (raised, done) {
+        (Some(error), Ok(_)) => Err(error),
+        (Some(error), Err(payload)) if payload.is::<Interrupted>() => Err(error),
+        (None, Ok(done)) => done,
+        (_, Err(payload)) => std::panic::resume_unwind(payload),
     }
 }

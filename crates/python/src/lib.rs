@@ -49,6 +49,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read::generators, module)?)?;
     module.add_function(wrap_pyfunction!(read::generate, module)?)?;
     module.add_function(wrap_pyfunction!(requests::carry_out, module)?)?;
+    module.add_function(wrap_pyfunction!(requests::resume, module)?)?;
     module.add_function(wrap_pyfunction!(planner::add_planner, module)?)?;
     module.add_function(wrap_pyfunction!(policy::add_policy, module)?)?;
     module.add_class::<gym::Episode>()?;
@@ -66,5 +67,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(campaign::boxes, module)?)?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_function(wrap_pyfunction!(command::captured, module)?)?;
+    module.add_function(wrap_pyfunction!(command::set_command_path, module)?)?;
     Ok(())
 }

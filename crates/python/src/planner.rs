@@ -7,7 +7,9 @@ use crate::quantity::number;
 use crate::workflow::{Frozen, Task_, task_of};
 use pyo3::prelude::*;
 use slackline_core::model::schedule::{Limits, validate};
-use slackline_core::model::{HostId, Placement, Platform, Problem, ProcId, Schedule, TaskId};
+use slackline_core::model::{
+    HostId, Placement, Platform, Problem, ProcId, Schedule, TaskId, approx,
+};
 use slackline_schedule::added::{self, Plan};
 use slackline_schedule::list::{Partial, Slot, ranks};
 use slackline_schedule::{PlanError, Request};
@@ -27,6 +29,14 @@ pub(crate) struct Offer_ {
 
 #[pymethods]
 impl Offer_ {
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     fn __repr__(&self) -> String {
         let Offer_ { host, start, finish, .. } = self;
         format!("<offer of {:?} from {start} to {finish}>", host.of_name())
@@ -129,27 +139,33 @@ impl Desk for Table<'_, '_> {
         if !seconds.is_finite() || !start.is_finite() || start < 0.0 {
             return Err(self.nowhere(task, host));
         }
-        let taken = |proc: &ProcId| {
-            let free = |other: &Option<Placement>| {
-                other.as_ref().is_none_or(|p| {
-                    p.proc() != *proc || p.finish <= start || start + seconds <= p.start
-                })
-            };
-            self.own.iter().all(free)
-        };
         let procs: Vec<ProcId> = self.problem.procs_of(host).map(ProcId).collect();
-        let proc = procs.iter().copied().find(taken).unwrap_or(first);
-        let slot = Slot { proc, start, finish: start + seconds };
-        // Later offers see the place as far as the processor has room there; the validator sees it as it is.
         if (width as usize) > procs.len() {
             return Err(self.nowhere(task, host));
         }
-        let found = self.partial.slot_on(task, proc);
-        self.partial.place(task, Slot { start: found.start, finish: found.finish, proc });
-        let wide: Vec<ProcId> = procs.into_iter().take(width as usize).collect();
+        let free = |proc: &&ProcId| {
+            approx::le(self.partial.timeline(**proc).earliest(start, seconds), start)
+        };
+        let mut room: Vec<ProcId> =
+            procs.iter().filter(free).take(width as usize).copied().collect();
+        let slot = Slot { proc: *room.first().unwrap_or(&first), start, finish: start + seconds };
+        if room.len() == width as usize {
+            self.partial.place(task, slot);
+            let found = self.partial.placement(task);
+            if found.is_some_and(|found| approx::eq(found.start, start)) {
+                self.placed[task.index()] = true;
+                return Ok(());
+            }
+        } else {
+            // No processors are free: later offers see the next place that there is, the validator the one asked for.
+            let next = self.partial.slot_on(task, first);
+            self.partial.place(task, next);
+        }
+        room.extend(procs.iter().filter(|proc| !room.contains(proc)).copied().collect::<Vec<_>>());
+        room.truncate(width as usize);
         let placement = match width {
             1 => Placement::new(slot.proc, slot.start, slot.finish),
-            _ => Placement::wide(&wide, slot.start, slot.finish),
+            _ => Placement::wide(&room, slot.start, slot.finish),
         };
         self.own[task.index()] = Some(placement);
         self.placed[task.index()] = true;

@@ -113,6 +113,14 @@ impl Host_ {
 
 #[pymethods]
 impl Host_ {
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.of.host(self.id).name

@@ -62,6 +62,14 @@ pub(crate) struct Event_ {
 
 #[pymethods]
 impl Event_ {
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     fn __repr__(&self) -> String {
         let mut text = format!("<{}", self.kind);
         if let Some(task) = &self.task {
@@ -120,6 +128,15 @@ impl Start {
         Start { task, on }
     }
 
+    #[allow(clippy::type_complexity)]
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> (Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyAny>)) {
+        let (start, py) = (slf.get(), slf.py());
+        let ends = (start.task.bind(py).clone(), start.on.bind(py).clone());
+        (slf.get_type().into_any(), ends)
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("Start({}, on={})", self.task.bind(py).repr()?, self.on.bind(py).repr()?))
     }
@@ -139,6 +156,19 @@ impl Choice {
     #[pyo3(signature = (verb, subject, detail = None))]
     fn new(verb: String, subject: Py<PyAny>, detail: Option<Py<PyAny>>) -> Choice {
         Choice { verb, subject, detail }
+    }
+
+    /// A decision is made again by the constructor of this class, whatever that of the decision's own takes.
+    #[allow(clippy::type_complexity)]
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, String, Py<PyAny>, Option<Py<PyAny>>))>
+    {
+        let (choice, py) = (slf.get(), slf.py());
+        let make = py.get_type::<Choice>().getattr(intern!(py, "__new__"))?;
+        let detail = choice.detail.as_ref().map(|detail| detail.clone_ref(py));
+        let members = (choice.verb.clone(), choice.subject.clone_ref(py), detail);
+        Ok((make, (slf.get_type().into_any(), members.0, members.1, members.2)))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -562,6 +592,10 @@ impl Priority {
         }
     }
 
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (Vec<f64>,)) {
+        (slf.get_type().into_any(), (slf.get().of.clone(),))
+    }
+
     fn __len__(&self) -> usize {
         self.of.len()
     }
@@ -769,15 +803,21 @@ impl Policy for Foreign {
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        if errors::has_raised() {
-            return decisions.push(Decision::GiveUp("a callback has raised".to_string()));
-        }
-        match self.call(events, now) {
-            Ok(made) => decisions.extend(made),
-            Err(error) => {
-                decisions.push(Decision::GiveUp(error.to_string()));
-                errors::raise_later(error);
+        let why = if errors::has_raised() {
+            "a callback has raised".to_string()
+        } else {
+            match self.call(events, now) {
+                Ok(made) => return decisions.extend(made),
+                Err(error) => {
+                    let why = error.to_string();
+                    errors::raise_later(error);
+                    why
+                }
             }
+        };
+        // A real run is stopped as by Ctrl-C: to give it up would be a decision in its log, and it could not be resumed.
+        if !errors::is_stoppable() {
+            decisions.push(Decision::GiveUp(why));
         }
     }
 }

@@ -8,14 +8,19 @@ use crate::read::files;
 use crate::results::{Plan_, Run_};
 use crate::workflow::Workflow_;
 use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::intern;
 use pyo3::prelude::*;
 use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
+use slackline_core::engine::RunSnapshot;
+use slackline_core::machines::folder::Failure as FailedAttempt;
+use slackline_core::model::Schedule;
 use slackline_core::model::{Platform, Problem};
 use slackline_core::plan::PlanAnswer;
+use slackline_core::schedule::Watch;
 use slackline_core::simulation::{Outputs, Ran};
 use slackline_core::{
-    Answer, AnyRequest, Context, Failure, Observer, PlanRequest, RunAnswer, RunRequest,
+    Answer, AnyRequest, Context, Failure, Observer, PlanRequest, RunAnswer, RunRequest, RunView,
     SimulationAnswer, run as real,
 };
 use slackline_io::FileAccess;
@@ -24,14 +29,50 @@ use slackline_schedule::added as planners;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
 
-/// Collects remarks, and listens to Ctrl-C while Rust works.
+/// Time between two reports of progress.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// Collects remarks, shows progress where that is wanted, and listens to Ctrl-C while Rust works.
 #[derive(Default)]
 pub(crate) struct Listener {
     warnings: Vec<String>,
     notes: Vec<String>,
     signal: Option<(SigId, Arc<AtomicBool>)>,
     interrupted: bool,
+    /// An object of Python that draws bars.
+    bars: Option<Arc<Py<PyAny>>>,
+}
+
+/// Draws progress: how much of how many (unknown: seconds that have passed), and the best result so far. A bar that cannot be
+/// drawn is no reason to end the work.
+fn draw(bars: &Py<PyAny>, what: &str, done: f64, total: Option<usize>, best: Option<f64>) {
+    Python::attach(|py| {
+        if let Err(error) = bars.call_method1(py, intern!(py, "show"), (what, done, total, best)) {
+            error.write_unraisable(py, None);
+        }
+    });
+}
+
+/// Draws how many tasks of a real run are done.
+struct DrawnRun {
+    bars: Arc<Py<PyAny>>,
+    next: Instant,
+}
+
+impl RunView for DrawnRun {
+    fn see(&mut self, glance: &RunSnapshot<'_>) {
+        if Instant::now() < self.next {
+            return;
+        }
+        self.next = Instant::now() + EVERY;
+        let tasks = &glance.situation.tasks;
+        draw(&self.bars, "run", tasks.done() as f64, Some(tasks.len()), None);
+    }
+
+    fn finish(self: Box<Self>) {}
 }
 
 impl Listener {
@@ -40,6 +81,7 @@ impl Listener {
     }
 
     fn end(&mut self) {
+        errors::set_stop(None);
         if let Some((id, flag)) = self.signal.take() {
             signal_hook::low_level::unregister(id);
             self.interrupted |= flag.load(Ordering::Acquire);
@@ -69,11 +111,55 @@ impl Observer for Listener {
         if let Ok(id) = signal_hook::flag::register(SIGINT, flag.clone()) {
             self.signal = Some((id, flag.clone()));
         }
+        errors::set_stop(Some(flag.clone()));
         flag
     }
 
     fn ignore(&mut self) {
         self.end();
+    }
+
+    fn search(&mut self, what: &str, watch: Option<&Watch>, work: &mut dyn FnMut()) {
+        let Some(bars) = self.bars.clone() else { return work() };
+        let (begin, done) = (Instant::now(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            // The work calls planners of Python: it stays on this thread, and another one draws.
+            let looker = std::thread::Builder::new().spawn_scoped(scope, || {
+                while !done.load(Ordering::Acquire) {
+                    let best = watch.and_then(Watch::best);
+                    draw(&bars, what, begin.elapsed().as_secs_f64(), None, best);
+                    std::thread::park_timeout(EVERY);
+                }
+            });
+            struct Done<'l>(&'l AtomicBool, Option<std::thread::Thread>);
+            impl Drop for Done<'_> {
+                fn drop(&mut self) {
+                    self.0.store(true, Ordering::Release);
+                    if let Some(thread) = self.1.take() {
+                        thread.unpark();
+                    }
+                }
+            }
+            let _done = Done(&done, looker.ok().map(|looker| looker.thread().clone()));
+            work();
+        });
+    }
+
+    fn progress(&mut self, what: &str, done: usize, total: usize) {
+        if let Some(bars) = &self.bars {
+            draw(bars, what, done as f64, Some(total), None);
+        }
+        errors::end_if_interrupted();
+    }
+
+    fn view<'a>(
+        &mut self,
+        _problem: &'a Problem<'a>,
+        _planned: &'a Schedule,
+        _failures: Receiver<FailedAttempt>,
+    ) -> Option<Box<dyn RunView + 'a>> {
+        let bars = self.bars.clone()?;
+        Some(Box::new(DrawnRun { bars, next: Instant::now() }))
     }
 }
 
@@ -111,9 +197,9 @@ enum Done {
 type Reply = (Vec<Py<PyAny>>, String, String, Vec<String>, Vec<String>, bool);
 
 /// Carries a request out. `values` replace files by name; `own` are planners and policies of Python by name,
-/// for this request alone.
+/// for this request alone; `bars` shows progress.
 #[pyfunction]
-#[pyo3(signature = (document, values, own_planners_, own_policies_, wants_trace = true))]
+#[pyo3(signature = (document, values, own_planners_, own_policies_, wants_trace = true, bars = None))]
 pub(crate) fn carry_out(
     py: Python<'_>,
     document: &str,
@@ -121,30 +207,89 @@ pub(crate) fn carry_out(
     own_planners_: &Bound<'_, PyAny>,
     own_policies_: &Bound<'_, PyAny>,
     wants_trace: bool,
+    bars: Option<Py<PyAny>>,
 ) -> PyResult<Reply> {
     let request =
         AnyRequest::parse(document).map_err(|error| bad_input(&plain(&error.to_string())))?;
     let written = serde_json::to_string_pretty(&request).map_err(input)?;
     let access = with_values(values)?;
     let named = named_files(&request);
-    let (own_planners, own_policies) = (own_planners(own_planners_)?, own_policies(own_policies_)?);
-    let (done, answer, warnings, notes, interrupted) = errors::guarded(|| {
+    let own = (own_planners(own_planners_)?, own_policies(own_policies_)?);
+    let (done, answer, remarks) = listened(py, own, bars, &named, |listener| {
+        work(request, &mut Context::new(access, listener), wants_trace)
+    })?;
+    reply(py, done, written, answer, remarks)
+}
+
+/// Goes on with a run on real machines from its folder. Its planner and policy may be of Python: they are found by the names
+/// under which the run was begun.
+#[pyfunction]
+#[pyo3(signature = (folder, own_planners_, own_policies_, force = false, bars = None))]
+pub(crate) fn resume(
+    py: Python<'_>,
+    folder: &str,
+    own_planners_: &Bound<'_, PyAny>,
+    own_policies_: &Bound<'_, PyAny>,
+    force: bool,
+    bars: Option<Py<PyAny>>,
+) -> PyResult<Reply> {
+    let own = (own_planners(own_planners_)?, own_policies(own_policies_)?);
+    let mut request = RunRequest::default();
+    let (done, answer, remarks) = listened(py, own, bars, &[folder.to_string()], |listener| {
+        let mut context = Context::new(files(), listener);
+        let open = real::OpenRun::resume(Path::new(folder), force, &mut context)?;
+        request = open.session.request.clone();
+        driven(open, &mut context)
+    })?;
+    let written = serde_json::to_string_pretty(&AnyRequest::Run(request)).map_err(input)?;
+    reply(py, done, written, answer, remarks)
+}
+
+/// Planners and policies of Python by name.
+type Own = (Vec<(String, Arc<planners::Plan>)>, Vec<(String, Arc<policies::Make>)>);
+
+/// Carries out work with the interpreter released and planners and policies of Python at hand; returns its results, its
+/// document and the listener's remarks.
+fn listened(
+    py: Python<'_>,
+    (own_planners, own_policies): Own,
+    bars: Option<Py<PyAny>>,
+    named: &[String],
+    work: impl FnOnce(&mut Listener) -> Result<(Done, Answer), Failure> + Send,
+) -> PyResult<(Done, String, Remarks)> {
+    errors::guarded(|| {
         py.detach(|| {
             let mut listener = Listener::default();
+            listener.bars = bars.map(Arc::new);
             let done = policies::within(own_policies, || {
-                planners::within(own_planners, || {
-                    let mut context = Context::new(access, &mut listener);
-                    work(request, &mut context, wants_trace)
-                })
+                planners::within(own_planners, || work(&mut listener))
             });
             listener.end();
-            let (done, answer) = done.map_err(|failure| errors::of_failure(failure, &named))?;
-            let answer = answer.to_json().map_err(|failure| errors::of_failure(failure, &named))?;
+            let (done, answer) = done.map_err(|failure| errors::of_failure(failure, named))?;
+            let answer = answer.to_json().map_err(|failure| errors::of_failure(failure, named))?;
             let interrupted = listener.interrupted;
             let notes = std::mem::take(&mut listener.notes);
-            Ok((done, answer, std::mem::take(&mut listener.warnings), notes, interrupted))
+            let warnings = std::mem::take(&mut listener.warnings);
+            Ok((done, answer, Remarks { warnings, notes, interrupted }))
         })
-    })?;
+    })
+}
+
+/// Remarks that were made while a request was carried out, and whether Ctrl-C ended it.
+struct Remarks {
+    warnings: Vec<String>,
+    notes: Vec<String>,
+    interrupted: bool,
+}
+
+fn reply(
+    py: Python<'_>,
+    done: Done,
+    written: String,
+    answer: String,
+    remarks: Remarks,
+) -> PyResult<Reply> {
+    let Remarks { warnings, notes, interrupted } = remarks;
     if interrupted {
         // The search has ended with what it has: that is the answer, the interruption is served.
         match py.check_signals() {
@@ -258,7 +403,11 @@ fn run(request: RunRequest, context: &mut Context<'_>) -> Result<(Done, Answer),
         let run = Run_::of_session(&session, ran, None);
         return Ok((Done::Runs(vec![run]), Answer::Run(RunAnswer::Rehearsal(Box::new(report)))));
     }
-    let open = input.begin(context)?;
+    driven(input.begin(context)?, context)
+}
+
+/// Drives a real run to its end.
+fn driven(open: real::OpenRun, context: &mut Context<'_>) -> Result<(Done, Answer), Failure> {
     let path = open.path.clone();
     let (session, driver) = open.parts();
     let problem: Problem<'_> = session.problem()?;

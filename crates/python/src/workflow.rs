@@ -526,8 +526,8 @@ impl Workflow_ {
         })
     }
 
-    /// Many tasks and dependencies at once: names and work (flop), then positions of tasks and bytes; less than no byte is
-    /// an order without data.
+    /// Many tasks and dependencies at once: names and work (flop), then positions of tasks in the whole workflow and bytes;
+    /// less than no byte is an order without data.
     fn add_many(
         &self,
         py: Python<'_>,
@@ -549,13 +549,11 @@ impl Workflow_ {
         }
         py.detach(|| {
             self.change(|building| {
-                let first = building.builder.len() as u32;
                 for (name, work) in names.into_iter().zip(work) {
                     building.builder.add_task(Task::new(name, work)).map_err(input)?;
                 }
                 let tasks = building.builder.len() as u32;
                 for ((from, to), bytes) in sources.into_iter().zip(targets).zip(data) {
-                    let (from, to) = (from.saturating_add(first), to.saturating_add(first));
                     if from >= tasks || to >= tasks {
                         return Err(bad_input(&format!(
                             "dependency {from} -> {to} of {tasks} tasks"
@@ -817,6 +815,14 @@ impl Task_ {
 
 #[pymethods]
 impl Task_ {
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     #[getter]
     fn name(&self) -> &str {
         self.of.workflow().task_name(self.id)

@@ -12,6 +12,7 @@ use crate::ready_dispatch::{self, Ready};
 use crate::room::Room;
 use crate::situation::{Situation, TaskState};
 use slackline_model::problem::PoolId;
+use slackline_model::resources::whole_up;
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
 use std::collections::BTreeMap;
 
@@ -49,6 +50,10 @@ struct Present<'a, 'p> {
     idle: Vec<bool>,
     room: Room,
     running: Vec<Running>,
+    /// By processor: when the last of those that run there is expected to end.
+    busy_until: Vec<f64>,
+    /// The most memory that is free on a host with an idle core.
+    free_memory: u64,
 }
 
 impl Present<'_, '_> {
@@ -61,10 +66,7 @@ impl Present<'_, '_> {
 
     /// Cores of a host that are idle at a date if nothing else begins.
     fn idle_at(&self, host: HostId, date: f64) -> usize {
-        let busy = |proc: &ProcId| {
-            let runs = |r: &Running| approx::gt(r.end, date) && r.procs.contains(proc);
-            self.running.iter().any(runs)
-        };
+        let busy = |proc: &ProcId| approx::gt(self.busy_until[proc.index()], date);
         let usable = self.now.computes(host);
         self.problem.procs_of(host).map(ProcId).filter(|p| usable && !busy(p)).count()
     }
@@ -115,18 +117,58 @@ impl Present<'_, '_> {
     /// The date at which a host has idle cores and room for a task, if nothing else begins.
     fn earliest(&self, host: HostId, width: usize, uses: &[(PoolId, u64)], seconds: f64) -> f64 {
         let now = self.now.now;
-        let mut dates: Vec<f64> = self.running.iter().map(|r| r.end.max(now)).collect();
-        dates.push(now);
-        dates.sort_by(f64::total_cmp);
-        for date in dates {
-            let room = |&(pool, amount): &(PoolId, u64)| {
-                self.held_at(pool, date) + amount <= self.capacity(pool)
-            };
-            if self.idle_at(host, date) >= width && uses.iter().all(room) {
+        let cores = self.problem.procs_of(host);
+        let takes = |pool: PoolId| uses.iter().any(|(own, _)| *own == pool);
+        // The ends of others change nothing for it.
+        let concerns = |r: &&Running| {
+            r.procs.iter().any(|p| cores.contains(&p.0))
+                || r.uses.iter().any(|(pool, _)| takes(*pool))
+        };
+        let mut ends: Vec<&Running> = self.running.iter().filter(concerns).collect();
+        ends.sort_by(|a, b| a.end.total_cmp(&b.end));
+        let mut held: Vec<u64> = uses.iter().map(|(pool, _)| self.room.held(*pool)).collect();
+        let mut over = 0;
+        for date in std::iter::once(now).chain(ends.iter().map(|r| r.end.max(now))) {
+            while let Some(ended) = ends.get(over).filter(|r| !approx::gt(r.end, date)) {
+                for ((pool, _), held) in uses.iter().zip(&mut held) {
+                    let given_back = ended.uses.iter().filter(|(own, _)| own == pool);
+                    *held = held.saturating_sub(given_back.map(|(_, amount)| *amount).sum());
+                }
+                over += 1;
+            }
+            let mut wanted = uses.iter().zip(&held);
+            if wanted.all(|((pool, amount), held)| held + amount <= self.capacity(*pool))
+                && self.idle_at(host, date) >= width
+            {
                 return self.now.pools.in_window(host, date, seconds);
             }
         }
         f64::INFINITY
+    }
+
+    /// A task begins, or has begun.
+    fn add(&mut self, running: Running) {
+        for proc in &running.procs {
+            let until = &mut self.busy_until[proc.index()];
+            *until = until.max(running.end);
+        }
+        self.running.push(running);
+    }
+
+    /// Recomputes the most memory that is free on a host with an idle core.
+    fn see_memory(&mut self) {
+        let open = |host: &HostId| self.problem.procs_of(*host).any(|p| self.idle[p as usize]);
+        let hosts = self.problem.platform().host_ids().filter(open);
+        let free = |host: HostId| match self.now.pools.memory_of(host) {
+            Some(pool) => self.capacity(pool).saturating_sub(self.room.held(pool)),
+            None => u64::MAX,
+        };
+        self.free_memory = hosts.map(free).max().unwrap_or(0);
+    }
+
+    /// Whether some host with an idle core has the memory for a task that begins now.
+    fn may_begin(&self, task: TaskId, width: usize) -> bool {
+        whole_up(self.now.workflow.memory_at(task, width as u32)) <= self.free_memory
     }
 }
 
@@ -146,7 +188,10 @@ impl Reservations {
         if !idle.contains(&true) {
             return;
         }
-        let mut present = Present { problem, now, idle, room, running: Vec::new() };
+        let (running, busy_until) = (Vec::new(), vec![f64::NEG_INFINITY; idle.len()]);
+        let mut present =
+            Present { problem, now, idle, room, running, busy_until, free_memory: u64::MAX };
+        present.see_memory();
         for task in begun {
             let Some(procs) = now.task(task).procs() else { continue };
             let end = self.ends.get(&task).copied().unwrap_or_else(|| {
@@ -159,7 +204,7 @@ impl Reservations {
                 }
             });
             let uses = now.uses(task, procs);
-            present.running.push(Running { end, procs: procs.to_vec(), uses });
+            present.add(Running { end, procs: procs.to_vec(), uses });
         }
         let mut reserved: Option<Reserved> = None;
         let mut left = present.idle.iter().filter(|idle| **idle).count();
@@ -168,7 +213,12 @@ impl Reservations {
                 break;
             }
             let width = now.workflow.width(task).0 as usize;
-            match best_now(&present, task, width, reserved.as_ref()) {
+            let found = if present.may_begin(task, width) {
+                best_now(&present, task, width, reserved.as_ref())
+            } else {
+                None
+            };
+            match found {
                 Some((end, procs)) => {
                     procs.iter().for_each(|proc| present.idle[proc.index()] = false);
                     left -= procs.len();
@@ -176,7 +226,8 @@ impl Reservations {
                     let uses = now.uses(task, &procs);
                     self.ends.insert(task, end);
                     decisions.push(Decision::Start { task, procs: procs.as_slice().into() });
-                    present.running.push(Running { end, procs, uses });
+                    present.add(Running { end, procs, uses });
+                    present.see_memory();
                 }
                 None if reserved.is_none() => reserved = self.reserve(&present, task, width),
                 None => {}

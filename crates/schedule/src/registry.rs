@@ -242,7 +242,7 @@ impl Algorithm {
             Basis::Added => added::plan(self, problem, request)?,
             _ => (self.plan)(problem, request)?,
         };
-        if !problem.has_pools() || keeps_pools(problem, &schedule) {
+        if !problem.has_pools() || self.knows_pools() || keeps_pools(problem, &schedule) {
             return Ok(schedule);
         }
         let unsupported =
@@ -270,6 +270,13 @@ impl Algorithm {
             return Err(PlanError::Infeasible { why });
         }
         Ok(timed)
+    }
+
+    /// Whether it searches for room in pools and windows wherever it places a task.
+    fn knows_pools(&self) -> bool {
+        let searches = [best::BEST.name, exact::EXACT.name];
+        let list = self.family == Family::List && self.name != list::contended::CONTENDED.name;
+        self.basis != Basis::Added && (list || searches.contains(&self.name))
     }
 
     /// The first thing it needs that problem and limits do not have.

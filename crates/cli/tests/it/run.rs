@@ -716,6 +716,24 @@ fn no_core_idles_beside_a_task_that_it_could_do() {
     assert!(ends.values().any(|end| *end > ends["long"] + 0.3), "{ends:?}");
 }
 
+/// More slots than cores are warned of, and nothing is said twice.
+#[test]
+fn a_crowded_machine_is_warned_of_once() {
+    let place = Place::new();
+    place.write("w.toml", "[task.a]\ncommand = \"true\"\n");
+    place.write("p.toml", "[host.h]\ncores = 4000\nspeed = \"1Gf\"\n");
+    let said = |line: &str| {
+        let done = place.run(line);
+        assert_eq!(done.code, Some(0), "{}", done.err);
+        done.err
+    };
+    let crowded = said("run w.toml --platform p.toml --folder a");
+    assert_eq!(crowded.matches("the platform has 4000 slots and this machine").count(), 1);
+    assert_eq!(crowded.matches("count as no work").count(), 1, "{crowded}");
+    place.write("p.toml", "[host.h]\nspeed = \"1Gf\"\n");
+    assert!(!said("run w.toml --platform p.toml --folder b").contains("slots"));
+}
+
 /// What ran when the engine was stopped begins again at a date of its own, and the time before counts as lost.
 #[test]
 fn times_after_an_interruption_are_those_of_attempts() {
@@ -757,6 +775,8 @@ fn times_after_an_interruption_are_those_of_attempts() {
     let learnt: Value = serde_json::from_str(&learnt).unwrap();
     let most = learnt["kinds"][0]["seconds"]["most"].as_f64().unwrap();
     assert!(most < of("b", "finish") - date + 0.01, "{learnt}");
+    // The wait of b until the engine was back is no overhead.
+    assert_eq!(learnt["overhead"]["samples"], 1, "{learnt}");
     let written = place.read("learnt/workflow.toml");
     for size in ["\"given\" = \"4B\"", "\"a\" = \"4B\"", "\"b\" = \"12B\""] {
         let plain = size.replacen('"', "", 2);

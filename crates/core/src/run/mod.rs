@@ -8,9 +8,10 @@ pub use report::{
     ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RunReport, blocked, stderr,
 };
 pub use run_session::{FinishedRun, RunSession};
+pub use settings::{command_path, set_command_path};
 pub use slackline_machines::folder::{Recovered, log_of, refuse_names};
 
-use crate::context::Context;
+use crate::context::{Context, Silent};
 use crate::failure::Failure;
 use crate::input::{Loaded, format_of, read_document, read_platform};
 use crate::recorded;
@@ -203,6 +204,9 @@ impl RunInput {
         }
         if self.request.execution.slurm.is_none() {
             run_session::settled(&self.request.execution)?;
+            if let Some(warning) = crowded(&self.platform) {
+                context.warning(&warning);
+            }
         }
         let workflow = &self.request.input.workflows[0];
         let path = self.request.folder.clone().unwrap_or_else(|| free_name(workflow));
@@ -217,7 +221,10 @@ impl RunInput {
             stamps.insert(name.to_string(), stamp);
             header.input_digests.insert(name.to_string(), digest);
         }
-        let session = RunSession::open(folder.root(), header, context)?.with_stamps(stamps);
+        // The copies are what has been read already: nothing is said about them again.
+        let mut silent = Silent;
+        let mut again = Context::new(context.files.clone(), &mut silent);
+        let session = RunSession::open(folder.root(), header, &mut again)?.with_stamps(stamps);
         Ok(OpenRun { session, path, folder, log: None, records: Vec::new() })
     }
 
@@ -269,6 +276,19 @@ pub struct Driver {
     folder: RunFolder,
     log: Option<RunLog>,
     records: Vec<(f64, Record)>,
+}
+
+/// A warning where a platform has more slots than this machine has cores: tasks that compute share them.
+fn crowded(platform: &Platform) -> Option<String> {
+    let slots: u64 = platform.hosts().iter().map(|host| u64::from(host.cores)).sum();
+    let cores = std::thread::available_parallelism().map_or(u64::MAX, |cores| cores.get() as u64);
+    (slots > cores).then(|| {
+        let machine = if cores == 1 { "1 core".to_string() } else { format!("{cores} cores") };
+        format!(
+            "the platform has {slots} slots and this machine {machine}: tasks that compute share them, and take longer \
+             than planned"
+        )
+    })
 }
 
 impl OpenRun {

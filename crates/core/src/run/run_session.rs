@@ -1,6 +1,6 @@
 //! A run as its folder describes it: the same for one that begins, one that is resumed and one that is repeated.
 
-use super::settings::{self, Transfers, own_program};
+use super::settings::{self, Transfers, command_path};
 use super::{Repetition, given_files};
 use crate::choices::outcomes;
 use crate::context::{Context, RunView};
@@ -455,7 +455,7 @@ impl RunSession {
             stamps,
             run: self.header.id.clone(),
             drive: folder.begin_drive()?,
-            myself: own_program()?,
+            myself: command_path()?,
         };
         let stop = context.observer.listen();
         let (events, inbox) = EventSender::new(Arc::clone(&log), date);

@@ -14,6 +14,7 @@ use slackline_machines::slurm::{self, SlurmOptions};
 use slackline_model::Platform;
 use slackline_model::parameter::Given;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// The settings of folders before they kept requests.
@@ -160,13 +161,26 @@ impl SlurmSettings {
             sbatch: self.sbatch.clone(),
             patience: self.patience,
             run,
-            myself: own_program()?,
+            myself: command_path()?,
         })
     }
 }
 
-/// The path of this program; where `/proc` is not mounted, the one it was started by.
-pub(super) fn own_program() -> std::io::Result<PathBuf> {
+/// The path of the command where this process is another program, such as an interpreter that has loaded the library.
+static COMMAND: OnceLock<PathBuf> = OnceLock::new();
+
+/// Sets the path of the command, which pilots and tasks are started by, in a process that is another program. The first
+/// call counts.
+pub fn set_command_path(path: PathBuf) {
+    COMMAND.get_or_init(|| path);
+}
+
+/// The path of the command: of this program, unless another one was set. Where `/proc` is not mounted, the path it was
+/// started by.
+pub fn command_path() -> std::io::Result<PathBuf> {
+    if let Some(path) = COMMAND.get() {
+        return Ok(path.clone());
+    }
     std::env::current_exe().or_else(|error| {
         let started_by = std::env::args_os().next().ok_or(error)?;
         std::path::absolute(started_by)

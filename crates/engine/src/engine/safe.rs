@@ -1,27 +1,51 @@
-//! Safe starts under one bounded storage: nobody is let in after whom the rest could not be done any more.
+//! Safe starts under one bounded storage: a task begins only if the rest can still be done after it.
 //!
-//! The rest is tried one task at a time, each time the ready one that needs least (what is live and what it
-//! writes), of equal ones the one that leaves least, then the lower task: an order that keeps few samples
-//! begun. Where even that order does not fit, the task waits. When nothing runs, the first of that order goes
-//! on, whatever the queues say.
+//! A *way* is an order in which what is left fits, one task at a time; one is kept. A task is let in if the way
+//! still fits when everything let in, that task included, is over. When nothing runs, the first of the way
+//! goes on, whatever the queues say: so no run is stuck that has a way.
+//!
+//! Ways are searched greedily: each time the ready task that needs least (what is live and what it writes), of
+//! equal ones the one that leaves least, then the lower task; the same with what is left first; and, where few
+//! tasks are left, in all orders, as far as the effort allows. A task that fits and leaves no more than there
+//! was goes first in any case: no order loses by that.
 
 use super::Engine;
 use crate::backend::BackendError;
 use slackline_model::{FileId, HostId, ProcId, Procs, TaskId, approx};
 use slackline_react::Holders;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashSet};
 
 /// Open tasks up to which the rest is tried at every start.
-const MOST: usize = 600;
+const MOST: usize = 3000;
+/// Open tasks up to which another way is searched where the one that is kept would not fit any more.
+const FEW: usize = 200;
+/// Sets of finished tasks that a search in all orders may visit.
+const VISITS: usize = 20_000;
+
+/// A task that is over, begun or given up.
+const GONE: u32 = u32::MAX;
 
 /// Remaining work that uses one storage.
+#[derive(Clone)]
 struct Rest {
     capacity: f64,
     live: f64,
-    /// Per file: readers that are left.
-    readers: BTreeMap<FileId, usize>,
-    /// Tasks that are left, with parents that are.
-    missing: BTreeMap<TaskId, usize>,
+    /// By file: readers that are left.
+    readers: Vec<u32>,
+    /// By task: parents that are left, or [`GONE`].
+    missing: Vec<u32>,
+    /// Tasks that are left.
+    left: usize,
+    /// Those of them without parents that are, in no order.
+    ready: Vec<TaskId>,
+}
+
+/// Storage that a task takes while it runs, and what is live when it is over.
+#[derive(Clone, Copy)]
+struct Step {
+    task: TaskId,
+    needs: f64,
+    leaves: f64,
 }
 
 impl Engine<'_, '_> {
@@ -39,12 +63,22 @@ impl Engine<'_, '_> {
     fn rest_after(&self, place: HostId, over: &BTreeSet<TaskId>) -> Rest {
         let workflow = &self.situation.workflow;
         let now = &self.situation;
-        let open = |t: &TaskId| now.is_to_run(*t) && !over.contains(t);
-        let left: BTreeSet<TaskId> = workflow.tasks().filter(open).collect();
-        let mut readers: BTreeMap<FileId, usize> = BTreeMap::new();
-        for &task in &left {
+        let mut missing = vec![GONE; workflow.len()];
+        let mut readers = vec![0; workflow.files().len()];
+        let (mut left, mut ready) = (0, Vec::new());
+        for task in workflow.tasks().filter(|t| now.is_to_run(*t) && !over.contains(t)) {
+            missing[task.index()] = 0;
+            left += 1;
             for file in workflow.inputs(task).filter(|&f| workflow.producer(f).is_some()) {
-                *readers.entry(file).or_default() += 1;
+                readers[file.index()] += 1;
+            }
+        }
+        for task in workflow.tasks().filter(|t| now.is_to_run(*t) && !over.contains(t)) {
+            let parents = workflow.predecessors(task);
+            let count = parents.filter(|(p, _)| missing[p.index()] != GONE).count();
+            missing[task.index()] = count as u32;
+            if count == 0 {
+                ready.push(task);
             }
         }
         let holders = Holders::Host(place);
@@ -60,65 +94,148 @@ impl Engine<'_, '_> {
                 }
                 continue;
             };
-            if made(&producer) && (workflow.is_result(file) || readers.contains_key(&file)) {
+            if made(&producer) && (workflow.is_result(file) || readers[file.index()] > 0) {
                 live += workflow.file_bytes(file);
             }
         }
-        let parents = |task: TaskId| {
-            workflow.predecessors(task).filter(|(parent, _)| left.contains(parent)).count()
-        };
-        let missing = left.iter().map(|&task| (task, parents(task))).collect();
-        Rest { capacity: self.stores.of[&place].capacity, live, readers, missing }
+        let capacity = self.stores.of[&place].capacity;
+        Rest { capacity, live, readers, missing, left, ready }
     }
 
-    /// Bytes a task writes and needs brought, and bytes freed when it is over.
-    fn bytes_of(&self, rest: &Rest, task: TaskId) -> (f64, f64) {
+    /// A task of the rest as the next to run.
+    fn step_of(&self, rest: &Rest, task: TaskId) -> Step {
         let workflow = &self.situation.workflow;
         let bytes = |file: FileId| workflow.file_bytes(file);
         let outputs: f64 = workflow.outputs(task).map(bytes).sum();
         let everywhere = self.situation.inputs_everywhere();
         let brought = |f: &FileId| workflow.producer(*f).is_none() && !everywhere;
         let brought: f64 = workflow.inputs(task).filter(brought).map(bytes).sum();
-        let last = |f: &FileId| rest.readers.get(f) == Some(&1) && !workflow.is_result(*f);
+        let last = |f: &FileId| rest.readers[f.index()] == 1 && !workflow.is_result(*f);
         let freed: f64 = workflow.inputs(task).filter(last).map(bytes).sum();
-        (outputs + brought, freed + brought)
-    }
-
-    /// The ready task of the rest that needs least, and how much there is then; none when nothing is left.
-    fn next_of(&self, rest: &Rest) -> Option<(TaskId, f64)> {
-        let ready = rest.missing.iter().filter(|(_, missing)| **missing == 0);
-        let rated = ready.map(|(&task, _)| {
-            let (adds, frees) = self.bytes_of(rest, task);
-            (task, rest.live + adds, rest.live + adds - frees)
-        });
-        let best = rated.reduce(|a, b| {
-            let first = b.1.total_cmp(&a.1).then(b.2.total_cmp(&a.2));
-            if first.is_lt() { b } else { a }
-        });
-        best.map(|(task, needs, _)| (task, needs))
+        // What is brought for it lies elsewhere, too.
+        let needs = rest.live + outputs + brought;
+        Step { task, needs, leaves: rest.live + outputs - freed }
     }
 
     /// A task of the rest is over.
-    fn take_from(&self, rest: &mut Rest, task: TaskId) {
+    fn take_from(&self, rest: &mut Rest, step: Step) {
         let workflow = &self.situation.workflow;
-        let (adds, frees) = self.bytes_of(rest, task);
-        rest.live += adds - frees;
-        rest.missing.remove(&task);
-        for file in workflow.inputs(task) {
-            if let Some(readers) = rest.readers.get_mut(&file) {
-                *readers -= 1;
+        rest.live = step.leaves;
+        rest.missing[step.task.index()] = GONE;
+        rest.ready.retain(|t| *t != step.task);
+        rest.left -= 1;
+        for file in workflow.inputs(step.task) {
+            let readers = &mut rest.readers[file.index()];
+            *readers = readers.saturating_sub(1);
+        }
+        for (child, _) in workflow.successors(step.task) {
+            let missing = &mut rest.missing[child.index()];
+            if *missing != GONE {
+                *missing -= 1;
+                if *missing == 0 {
+                    rest.ready.push(child);
+                }
             }
         }
-        for (child, _) in workflow.successors(task) {
-            if let Some(missing) = rest.missing.get_mut(&child) {
-                *missing -= 1;
+    }
+
+    /// Whether a way fits; tasks of it that are over are passed over.
+    fn fits_along(&self, rest: &Rest, way: &[TaskId]) -> bool {
+        let mut rest = rest.clone();
+        for &task in way {
+            match rest.missing[task.index()] {
+                GONE => continue,
+                0 => {}
+                _ => return false,
+            }
+            let step = self.step_of(&rest, task);
+            if approx::gt(step.needs, rest.capacity) {
+                return false;
+            }
+            self.take_from(&mut rest, step);
+        }
+        rest.left == 0
+    }
+
+    /// The ready tasks of the rest, the most promising first.
+    fn steps(&self, rest: &Rest, key: fn(&Step) -> (f64, f64)) -> Vec<Step> {
+        let mut steps: Vec<Step> = rest.ready.iter().map(|&t| self.step_of(rest, t)).collect();
+        steps.sort_by(|a, b| {
+            let ((a1, a2), (b1, b2)) = (key(a), key(b));
+            a1.total_cmp(&b1).then(a2.total_cmp(&b2)).then(a.task.cmp(&b.task))
+        });
+        steps
+    }
+
+    /// An order in which the rest fits, if one is found.
+    fn way(&self, rest: &Rest) -> Option<Vec<TaskId>> {
+        let keys: [fn(&Step) -> (f64, f64); 2] =
+            [|step| (step.needs, step.leaves), |step| (step.leaves, step.needs)];
+        let greedy = keys.into_iter().find_map(|key| {
+            let (mut rest, mut way) = (rest.clone(), Vec::with_capacity(rest.left));
+            while rest.left > 0 {
+                let rated = rest.ready.iter().map(|&t| self.step_of(&rest, t));
+                let fits = rated.filter(|step| approx::le(step.needs, rest.capacity));
+                let step = fits.reduce(|a, b| {
+                    let ((a1, a2), (b1, b2)) = (key(&a), key(&b));
+                    let order = b1.total_cmp(&a1).then(b2.total_cmp(&a2)).then(b.task.cmp(&a.task));
+                    if order.is_lt() { b } else { a }
+                })?;
+                way.push(step.task);
+                self.take_from(&mut rest, step);
+            }
+            Some(way)
+        });
+        greedy.or_else(|| if rest.left <= FEW { self.any_way(rest) } else { None })
+    }
+
+    /// The same by a search in all orders, depth first; no set of finished tasks is visited twice.
+    fn any_way(&self, rest: &Rest) -> Option<Vec<TaskId>> {
+        let mut visited: HashSet<Vec<u32>> = HashSet::new();
+        let mut way: Vec<TaskId> = Vec::new();
+        // By open node: what is left there, the steps that are still to be tried, the length of the way to it.
+        let mut nodes: Vec<(Rest, Vec<Step>, usize)> = Vec::new();
+        let mut rest = rest.clone();
+        loop {
+            // Whoever fits and leaves no more than there was goes first.
+            let mut steps = self.steps(&rest, |step| (step.needs, step.leaves));
+            steps.retain(|step| approx::le(step.needs, rest.capacity));
+            if let Some(&free) = steps.iter().find(|step| step.leaves <= rest.live) {
+                way.push(free.task);
+                self.take_from(&mut rest, free);
+                continue;
+            }
+            if rest.left == 0 {
+                return Some(way);
+            }
+            let left = |(at, missing): (usize, &u32)| (*missing != GONE).then_some(at as u32);
+            let key: Vec<u32> = rest.missing.iter().enumerate().filter_map(left).collect();
+            if visited.insert(key) {
+                if visited.len() > VISITS {
+                    return None;
+                }
+                // The last is tried first.
+                steps.reverse();
+                nodes.push((rest, steps, way.len()));
+            }
+            loop {
+                let (at, steps, length) = nodes.last_mut()?;
+                way.truncate(*length);
+                let Some(step) = steps.pop() else {
+                    nodes.pop();
+                    continue;
+                };
+                rest = at.clone();
+                way.push(step.task);
+                self.take_from(&mut rest, step);
+                break;
             }
         }
     }
 
     /// Whether the others can still be done, one at a time, when a task and those let in are over.
     pub(super) fn leaves_a_way(
-        &self,
+        &mut self,
         place: HostId,
         let_in: &BTreeSet<TaskId>,
         task: TaskId,
@@ -126,22 +243,28 @@ impl Engine<'_, '_> {
         if self.open > MOST || self.only_store() != Some(place) {
             return true;
         }
-        if self.stores.passed == Some((task, self.situation.tasks.done())) {
+        let done = self.situation.tasks.done();
+        if self.stores.passed == Some((task, done)) {
             return true;
         }
         let mut over = let_in.clone();
         over.insert(task);
-        let mut rest = self.rest_after(place, &over);
-        while let Some((next, needs)) = self.next_of(&rest) {
-            if approx::gt(needs, rest.capacity) {
-                return false;
-            }
-            self.take_from(&mut rest, next);
+        let rest = self.rest_after(place, &over);
+        if self.fits_along(&rest, &self.stores.way) {
+            return true;
         }
+        // One of many tasks waits for its turn in the way that there is; without one it is not searched twice.
+        if rest.left > FEW && (!self.stores.way.is_empty() || self.stores.searched == Some(done)) {
+            return false;
+        }
+        self.stores.searched = Some(done);
+        let Some(way) = self.way(&rest) else { return false };
+        self.stores.way = way;
         true
     }
 
-    /// When nothing runs and nobody is let in, the task that needs least goes on; whether there is one.
+    /// When nothing runs and nobody is let in, the first task of the way goes on, without one the task that
+    /// needs least; whether there is one.
     pub(super) fn let_one_pass(&mut self) -> Result<bool, BackendError> {
         let Some(place) = self.only_store() else { return Ok(false) };
         let done = self.situation.tasks.done();
@@ -149,7 +272,15 @@ impl Engine<'_, '_> {
             return Ok(false);
         }
         let rest = self.rest_after(place, &BTreeSet::new());
-        let Some((task, _)) = self.next_of(&rest) else { return Ok(false) };
+        if !self.fits_along(&rest, &self.stores.way) {
+            self.stores.way = self.way(&rest).unwrap_or_default();
+        }
+        let of_way = self.stores.way.iter().copied().find(|t| rest.missing[t.index()] == 0);
+        let least = || {
+            let steps = self.steps(&rest, |step| (step.needs, step.leaves));
+            steps.first().map(|step| step.task)
+        };
+        let Some(task) = of_way.or_else(least) else { return Ok(false) };
         let Some(procs) = self.procs_for(task) else { return Ok(false) };
         self.stores.passed = Some((task, done));
         self.queues.jump(task, &procs, &self.situation);

@@ -27,6 +27,10 @@ pub(super) struct Stores {
     refused: bool,
     /// The task that was let pass last when nothing else could go on, and how many were done then.
     pub(super) passed: Option<(TaskId, usize)>,
+    /// An order in which what is left fits under the only storage, one task at a time; empty where none is known.
+    pub(super) way: Vec<TaskId>,
+    /// Tasks done when one was last searched.
+    pub(super) searched: Option<usize>,
 }
 
 pub(super) struct Store {
@@ -45,7 +49,7 @@ impl Stores {
             Some((platform.place_of(host), Store { capacity, admitted, used_at }))
         };
         let of = platform.host_ids().filter_map(bounded).collect();
-        Stores { of, refused: false, passed: None }
+        Stores { of, ..Stores::default() }
     }
 
     /// Whether those who found no room should ask again.

@@ -42,6 +42,8 @@ struct RandomCluster {
     roomy: bool,
     shared: bool,
     leasable: bool,
+    /// Its machines are there until 12 s, and from 15 s on.
+    windowed: bool,
     /// Seconds from the order of a machine to its start.
     setup: u32,
     price: u32,
@@ -107,12 +109,13 @@ fn clusters() -> impl Strategy<Value = Vec<RandomCluster>> {
     let kinds = (any::<bool>(), any::<bool>(), any::<bool>());
     kinds.prop_flat_map(|(priced, leased, restless)| {
         let size = (1u32..4, prop::sample::select(vec![0u32, 1, 1, 2, 3]), 1u32..5);
-        let flags = (prop::bool::weighted(0.7), any::<bool>(), prop::bool::weighted(0.5));
+        let often = prop::bool::weighted;
+        let flags = (often(0.7), any::<bool>(), often(0.5), often(0.1));
         let rest = (0u32..3, 0u32..4, 0usize..2, 1u32..8, 1u32..11);
         let sharing = prop::sample::select(vec!["split-duplex", "shared", "fatpipe"]);
         let cluster = (size, flags, rest, sharing);
         let cluster = cluster.prop_map(move |((count, cores, speed), flags, rest, sharing)| {
-            let (roomy, shared, leasable) = flags;
+            let (roomy, shared, leasable, windowed) = flags;
             let (setup, price, site, bandwidth, level) = rest;
             RandomCluster {
                 count,
@@ -121,6 +124,7 @@ fn clusters() -> impl Strategy<Value = Vec<RandomCluster>> {
                 roomy,
                 shared,
                 leasable: leasable && leased,
+                windowed: windowed && !leased,
                 setup,
                 price: if priced { price } else { 0 },
                 site,
@@ -250,6 +254,9 @@ impl Case {
                         "leasable = true\nbilling = {{ quantum = \"5s\", setup = \"{setup}s\" }}"
                     )
                     .unwrap();
+                }
+                if c.windowed {
+                    text += "windows = [[\"0s\", \"12s\"], [\"15s\", \"1000000s\"]]\n";
                 }
                 if c.level < 10 {
                     writeln!(text, "availability = \"l{index}\"").unwrap();

@@ -306,17 +306,21 @@ proptest! {
         let first = stage(&text);
         let problem = first.problem().unwrap();
         let bound = bounds::lower_bound(&problem);
-        for name in ["heft", "mh", "peft", "minmin", "dls", "cpop", "best"] {
+        let mut ends: Vec<f64> = Vec::new();
+        for name in ["heft", "mh", "peft", "minmin", "dls", "cpop", "best", "sa", "ga", "aco", "tabu"] {
             let algorithm = registry::find(name).unwrap();
             let request = Request { iterations: Some(10), ..Request::seeded(3) };
             let plan = algorithm.plan(&problem, &request).unwrap();
             prop_assert_eq!(validate(&problem, &plan, &Limits::default()), vec![], "{}", name);
             prop_assert!(plan.makespan() >= bound * (1.0 - 1e-9), "{} before the bound", name);
             let makespan = plan.makespan();
+            ends.push(makespan);
             let mut policy = StaticPlan::of_schedule(plan, algorithm, Transfers::Push);
             let end = run(&first, &mut policy).makespan;
             prop_assert!((end - makespan).abs() <= 1e-9 * makespan, "{}: {} not {}", name, end, makespan);
         }
+        // These begin with the plan of HEFT.
+        prop_assert!(ends[7] <= ends[0] * (1.0 + 1e-9) && ends[8] <= ends[0] * (1.0 + 1e-9));
         let threads = |threads| Request { threads: Some(threads), ..Request::default() };
         let solved = exact::solve(&problem, &threads(1)).unwrap();
         let again = exact::solve(&problem, &threads(2)).unwrap();
@@ -368,6 +372,72 @@ fn two_chains_finish_in_the_room_of_one() {
                 assert_eq!(outcome.ending, Ending::Finished, "{what}");
                 assert!(outcome.makespan >= if capacity == 40 { 8.0 } else { 11.0 }, "{what}");
             }
+        }
+    }
+}
+
+/// As many cases as the environment says, else so many.
+fn config(usual: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    ProptestConfig { cases: asked.unwrap_or(usual), ..ProptestConfig::default() }
+}
+
+/// Random tasks with files, and bytes: each writes one, which later tasks may read.
+fn chained() -> impl Strategy<Value = (Vec<(u32, u32, Vec<usize>)>, usize)> {
+    let task = (1u32..9, 1u32..40, prop::collection::vec(0usize..8, 0..3));
+    (prop::collection::vec(task, 3..9), 1usize..4)
+}
+
+/// The least room in which the tasks can be done one at a time: over all orders, by sets of finished tasks.
+fn least_room(tasks: &[(u32, u32, Vec<usize>)]) -> u32 {
+    let n = tasks.len();
+    let reads = |task: usize, file: usize| tasks[task].2.iter().any(|&f| f == file && f < task);
+    let is_result = |file: usize| !(0..n).any(|task| reads(task, file));
+    let live = |set: usize| -> u32 {
+        let kept =
+            |file: &usize| is_result(*file) || (0..n).any(|t| set >> t & 1 == 0 && reads(t, *file));
+        (0..n).filter(|f| set >> f & 1 == 1).filter(kept).map(|f| tasks[f].1).sum()
+    };
+    let mut least = vec![u32::MAX; 1 << n];
+    least[0] = 0;
+    for set in 0..1usize << n {
+        if least[set] == u32::MAX {
+            continue;
+        }
+        let ready = |t: &usize| (0..n).all(|f| !reads(*t, f) || set >> f & 1 == 1);
+        for task in (0..n).filter(|t| set >> t & 1 == 0).filter(ready) {
+            let needs = least[set].max(live(set) + tasks[task].1);
+            let next = set | 1 << task;
+            least[next] = least[next].min(needs);
+        }
+    }
+    least[(1 << n) - 1]
+}
+
+proptest! {
+    #![proptest_config(config(48))]
+
+    /// Where one order fits one task at a time, every policy finishes.
+    #[test]
+    fn no_run_is_stuck_where_some_order_fits((tasks, cores_each) in chained(), spare in 0u32..30) {
+        let room = least_room(&tasks) + spare.saturating_sub(10);
+        let (mut list, mut files) = (Vec::new(), Vec::new());
+        for (at, (cost, size, _)) in tasks.iter().enumerate() {
+            list.push(format!(r#"{{"id": "t{at}", "cost": {cost}}}"#));
+            let reads = |t: &usize| tasks[*t].2.iter().any(|&f| f == at && f < *t);
+            let to: Vec<String> =
+                (0..tasks.len()).filter(reads).map(|t| format!("\"t{t}\"")).collect();
+            let to = to.join(", ");
+            files.push(format!(r#"{{"id": "f{at}", "size": {size}, "from": "t{at}", "to": [{to}]}}"#));
+        }
+        let (list, files, processors) = (list.join(", "), files.join(", "), cores("h", cores_each));
+        let stage = stage(&format!(
+            r#"{{"tasks": [{list}], "files": [{files}], "edges": [], "storage": {room},
+                "hosts": [{{"id": "h"}}], "processors": [{processors}], "bandwidth": null}}"#
+        ));
+        for name in ["just-in-time", "static", "slackline", "work-queue", "work-stealing", "gtp", "aheft"] {
+            let outcome = stage.run(policy(name).as_mut()).unwrap();
+            prop_assert_eq!(outcome.ending, Ending::Finished, "{} in {}", name, room);
         }
     }
 }

@@ -422,6 +422,7 @@ impl File {
                     named: shared(&format!("{place}."), &entry.resources)?,
                     windows: entry.windows.clone(),
                     storage: entry.storage,
+                    wall_time: None,
                 };
             }
             builder

@@ -77,6 +77,7 @@ struct Machine<'a> {
     memory: Option<f64>,
     storage: Option<f64>,
     windows: &'a [(Seconds, Seconds)],
+    wall_time: Option<Seconds>,
     gpus: &'a Option<GpuCapacity>,
     resources: &'a Entries<Given>,
     price: Option<f64>,
@@ -99,6 +100,7 @@ macro_rules! machine_of {
             memory: $table.memory.map(|m| m.0),
             storage: $table.storage.map(|s| s.0),
             windows: &$table.windows,
+            wall_time: $table.wall_time,
             gpus: &$table.gpus,
             resources: &$table.resources,
             price: $table.price,
@@ -421,6 +423,7 @@ impl<'a> Lowering<'a> {
             named: self.amounts("resources", machine.resources, offset)?,
             windows: machine.windows.iter().map(|(from, to)| (from.0, to.0)).collect(),
             storage: machine.storage,
+            wall_time: machine.wall_time.map(|seconds| seconds.0),
         };
         spec.price = match (machine.price, machine.price_per_hour) {
             (Some(_), Some(_)) => {

@@ -334,6 +334,7 @@ impl<'a> Raising<'a> {
         HostTable {
             storage: own.and_then(|own| own.storage).map(Bytes),
             windows: windows(own),
+            wall_time: own.and_then(|own| own.wall_time).map(Seconds),
             gpus: own.and_then(|own| GpuCapacity::of(&own.gpus)),
             resources: own.map(|own| written(&own.named)).unwrap_or_default(),
             speed: Some(Speed(host.speed)),
@@ -444,6 +445,7 @@ impl<'a> Raising<'a> {
             memory: spec.host.memory.map(Bytes),
             storage: spec.host.resources.storage.map(Bytes),
             windows: windows(Some(&spec.host.resources)),
+            wall_time: spec.host.resources.wall_time.map(Seconds),
             gpus: GpuCapacity::of(&spec.host.resources.gpus),
             resources: written(&spec.host.resources.named),
             shared_resources: written(&platform.zone(id).resources),

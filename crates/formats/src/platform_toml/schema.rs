@@ -263,6 +263,8 @@ pub(super) struct HostTable {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) windows: Vec<(Seconds, Seconds)>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) wall_time: Option<Seconds>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) gpus: Option<GpuCapacity>,
     #[serde(skip_serializing_if = "Entries::is_empty")]
     pub(super) resources: Entries<Given>,
@@ -337,6 +339,8 @@ pub(super) struct ClusterTable {
     pub(super) storage: Option<Bytes>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) windows: Vec<(Seconds, Seconds)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) wall_time: Option<Seconds>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) gpus: Option<GpuCapacity>,
     #[serde(skip_serializing_if = "Entries::is_empty")]

@@ -30,6 +30,7 @@ mod own {
     pub(super) const WINDOWS: &str = "slackline:windows";
     /// Of hosts; of the outermost zone that of the whole platform.
     pub(super) const STORAGE: &str = "slackline:storage";
+    pub(super) const WALL_TIME: &str = "slackline:wall-time";
     pub(super) const CLASS: &str = "slackline:class";
     pub(super) const LEASABLE: &str = "slackline:leasable";
     pub(super) const BILLING: &str = "slackline:billing";

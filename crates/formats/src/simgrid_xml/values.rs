@@ -179,6 +179,10 @@ pub(super) fn take_own(spec: &mut HostSpec, properties: Properties) -> Result<Pr
                 let bytes = Quantity::Size.parse_or_bare(&value);
                 spec.resources.storage = Some(bytes.map_err(|e| fail(e.to_string()))?);
             }
+            own::WALL_TIME => {
+                let seconds = Quantity::Duration.parse_or_bare(&value);
+                spec.resources.wall_time = Some(seconds.map_err(|e| fail(e.to_string()))?);
+            }
             own::CLASS => spec.class = Some(value),
             own::LEASABLE => spec.leasable = value == "true",
             own::BILLING => {

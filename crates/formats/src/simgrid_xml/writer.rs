@@ -700,6 +700,9 @@ fn own_properties(class: &Class, host: &Host, platform: &Platform) -> Properties
         if let Some(bytes) = resources.storage {
             add(own::STORAGE, Quantity::Size.write(bytes));
         }
+        if let Some(seconds) = resources.wall_time {
+            add(own::WALL_TIME, Quantity::Duration.write(seconds));
+        }
     }
     // By default, classes are named after their zone or first host.
     let zone = platform.zone(class.zone);

@@ -107,7 +107,7 @@ impl Found {
         }
         if let Some(seconds) = first.wall_time {
             let limit = Quantity::Duration.write(seconds);
-            let _ = writeln!(text, "# work of at most {limit} at once");
+            let _ = writeln!(text, "# the partition allows wall-time = {}", quoted(&limit));
         }
         text
     }

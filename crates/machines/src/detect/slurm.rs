@@ -176,7 +176,7 @@ c1|32|128000|batch*|idle|(null)|infinite
         let (name, speed, remarks) = ("c".to_string(), 1e9, Vec::new());
         let text = Found { name, machines: found, speed, remarks }.to_toml();
         assert!(text.contains("gpus = { \"a100\" = 4, \"l4\" = 2 }"), "{text}");
-        assert!(text.contains("# work of at most 1d at once"), "{text}");
+        assert!(text.contains("# the partition allows wall-time = \"1d\""), "{text}");
     }
 
     #[test]

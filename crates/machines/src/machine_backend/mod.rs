@@ -805,7 +805,8 @@ impl Backend for MachineBackend<'_> {
     }
 
     fn outlook(&mut self, _: f64) -> Liveness {
-        if self.is_busy() {
+        // A run that is being stopped is not over: `next` stops it, and it can be resumed.
+        if self.is_busy() || self.interrupted.load(Ordering::Relaxed) {
             Liveness::Busy
         } else if self.lost.iter().any(Option::is_some) {
             self.executor.outlook()

@@ -94,6 +94,7 @@ pub fn check(
         let node = nodes.get(&name);
         let memory = platform.host(host).memory;
         let own = platform.host(host).resources.as_ref();
+        let own = own.as_deref();
         let devices = own.map_or(Vec::new(), |own| gres(&own.gpus));
         let submission = Submission {
             ticket: Ticket { post: Post { host, only: None }, number: 0 },
@@ -102,6 +103,7 @@ pub fn check(
             memory: memory.filter(|_| options.mode == Mode::Pilots),
             devices: if options.mode == Mode::Pilots { devices } else { Vec::new() },
             licences: Vec::new(),
+            seconds: own.and_then(|own| own.wall_time).filter(|_| options.mode == Mode::Pilots),
             node: node.map(|_| name.clone()),
             output: PathBuf::from("/dev/null"),
         };

@@ -245,6 +245,7 @@ impl<'p> Slurm<'p> {
             Some(_) => (granted, gres(&of_ids(kinds, gpus.as_deref()))),
             None => (host.memory, gres(kinds)),
         };
+        let seconds = host.resources.as_ref().and_then(|own| own.wall_time);
         self.batch.submit(Submission {
             ticket,
             script,
@@ -252,6 +253,7 @@ impl<'p> Slurm<'p> {
             memory,
             devices,
             licences,
+            seconds: seconds.filter(|_| post.only.is_none()),
             node,
             output,
         });

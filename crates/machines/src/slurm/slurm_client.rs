@@ -73,6 +73,8 @@ pub(super) struct Submission {
     pub(super) devices: Vec<String>,
     /// Licences, as `NAME:NUMBER`.
     pub(super) licences: Vec<String>,
+    /// Seconds that its job has; as the batch system has it where none are stated.
+    pub(super) seconds: Option<f64>,
     /// The node it has to run on.
     pub(super) node: Option<String>,
     pub(super) output: PathBuf,
@@ -94,6 +96,9 @@ impl Submission {
         if !self.licences.is_empty() {
             words.push(format!("--licenses={}", self.licences.join(",")));
         }
+        // Minutes, rounded up.
+        let minutes = self.seconds.map(|seconds| (seconds / 60.0).ceil());
+        words.extend(minutes.map(|minutes| format!("--time={minutes}")));
         words.push(format!("--output={}", literal(&self.output.to_string_lossy())));
         words.extend(self.node.iter().map(|node| format!("--nodelist={node}")));
         words.extend(extra.iter().cloned());

@@ -133,16 +133,14 @@ impl Costs {
         pools: &Pools,
     ) -> Result<(), ProblemError> {
         for task in workflow.tasks() {
-            let somewhere = |class: &usize| {
-                self.fits(workflow, pools, task, *class)
-                    && approx::le(
-                        self.unlimited(workflow, task, *class),
-                        self.classes[*class].window,
-                    )
-            };
             // A window may be too short now only because a machine is slow or gone at present.
             let slow = |class: &Class| class.share < 1.0 && class.window.is_finite();
-            if (0..self.classes()).any(|c| somewhere(&c)) || self.classes.iter().any(slow) {
+            let somewhere = |at: usize| {
+                let (class, seconds) = (&self.classes[at], self.unlimited(workflow, task, at));
+                self.fits(workflow, pools, task, at)
+                    && (approx::le(seconds, class.window) || slow(class))
+            };
+            if (0..self.classes()).any(somewhere) {
                 continue;
             }
             let (resource, why) = self.why_nowhere(workflow, hosts, pools, task);

@@ -520,6 +520,12 @@ impl Pools {
         width <= platform.host(host).cores && self.fit(workflow, task, (host, width, width))
     }
 
+    /// The pool of a host's memory; none where it has no limit, or no task holds any.
+    #[inline]
+    pub fn memory_of(&self, host: HostId) -> Option<PoolId> {
+        self.levels(host, MEMORY).first().copied()
+    }
+
     /// The most memory, in bytes, of a host that has so many cores and all else that a task demands;
     /// [`u64::MAX`] where one has no limit, none where there is no such host.
     pub fn most_memory(&self, platform: &Platform, task: TaskId, width: u32) -> Option<u64> {

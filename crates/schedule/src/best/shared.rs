@@ -11,7 +11,7 @@ use crate::registry::Request;
 use rand::RngExt;
 use rayon::prelude::*;
 use slackline_model::rng::{self, Stream};
-use slackline_model::{HostId, Problem, ProcId, Schedule, TaskId, approx};
+use slackline_model::{HostId, Problem, Schedule, TaskId, approx};
 
 /// Default limit of the effort of a search, in visits of a task or a processor.
 const EFFORT: f64 = 2e8;
@@ -46,11 +46,7 @@ impl Draft {
     fn decode(&self, problem: &Problem<'_>) -> Option<Schedule> {
         let mut partial = Partial::new(problem);
         for &task in &self.order {
-            let pinned = self.host[task.index()].and_then(|host| {
-                let procs = problem.procs_of(host).map(ProcId);
-                let slots = procs.map(|proc| partial.slot_on(task, proc)).filter(|s| s.possible());
-                slots.reduce(|a, b| if approx::lt(b.finish, a.finish) { b } else { a })
-            });
+            let pinned = self.host[task.index()].and_then(|host| partial.slot_on_host(task, host));
             let slot = match pinned {
                 Some(slot) => slot,
                 None => partial.earliest_finish(task).ok()?,

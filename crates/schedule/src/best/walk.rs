@@ -7,8 +7,6 @@
 //! change at a position leaves the tasks before it unchanged; after it only tasks are placed again whose
 //! parents or bank have changed; and a decoding that cannot stay below the limit is stopped at once: O(v + e)
 //! for the worst move, far less for most.
-//! decoding that cannot stay below the limit any more is given up at once: O(v + e) for the worst
-//! move, far less for most.
 
 use super::before::Before;
 use crate::flat_problem::{FlatProblem, take_cores};

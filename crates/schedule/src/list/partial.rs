@@ -365,6 +365,42 @@ impl<'a, 'p> Partial<'a, 'p> {
         self.slot_after(task, proc, self.ready_on(task, proc))
     }
 
+    /// The slot of earliest finish on the processors of one host; of equal ones the lowest processor.
+    pub(crate) fn slot_on_host(&self, task: TaskId, host: HostId) -> Option<Slot> {
+        let problem = self.problem;
+        let procs = problem.procs_of(host).map(ProcId);
+        let first = procs.clone().next()?;
+        let ready = self.ready_on(task, first);
+        if problem.workflow().width(task).0 > 1 {
+            return Some(self.slot_after(task, first, ready)).filter(Slot::possible);
+        }
+        let seconds = problem.exec_on(task, first);
+        if seconds.is_infinite() || ready.is_infinite() {
+            return None;
+        }
+        let mut takes = Takes::default();
+        let mut from = ready;
+        if let Some(pools) = &self.pools {
+            pools.takes(problem, task, (host, 1, 1), &mut takes);
+            from = pools.earliest(&takes, ready, seconds, |_| true);
+        }
+        let mut best: Option<Slot> = None;
+        while from.is_finite() {
+            let start = |proc: ProcId| self.timelines[proc.index()].earliest(from, seconds);
+            best = procs
+                .clone()
+                .map(|proc| Slot { proc, start: start(proc), finish: start(proc) + seconds })
+                .reduce(|a, b| if approx::lt(b.start, a.start) { b } else { a });
+            let (Some(slot), Some(pools)) = (best, &self.pools) else { break };
+            let room = pools.earliest(&takes, slot.start, seconds, |_| true);
+            if room <= slot.start {
+                break;
+            }
+            (from, best) = (room, None);
+        }
+        best.filter(Slot::possible)
+    }
+
     /// When a task's data is on the host of one processor.
     pub(super) fn ready_on(&self, task: TaskId, proc: ProcId) -> f64 {
         let host = self.problem.host_of(proc);
@@ -482,7 +518,7 @@ pub(super) fn beside(
         if start.is_infinite() {
             return start;
         }
-        let room = pools.earliest(takes, start, seconds);
+        let room = pools.earliest(takes, start, seconds, |_| true);
         // Each iteration moves to a later end of some task, so this ends.
         if room <= start || room.is_infinite() {
             return room;

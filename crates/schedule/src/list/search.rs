@@ -9,7 +9,7 @@ use super::timeline::{Room, later};
 use super::{Partial, Score, Slot, Timeline};
 use crate::pools::Takes;
 use crate::registry::PlanError;
-use slackline_model::{HostId, Problem, ProcId, TaskId};
+use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
 
 impl Partial<'_, '_> {
     /// The slot of least finish time over all processors; of equal ones the lowest processor.
@@ -192,25 +192,36 @@ impl Partial<'_, '_> {
         let host = HostId::new(host);
         pools.takes(self.problem, task, (host, 1, 1), takes);
         let first = ProcId(self.problem.procs_of(host).start);
-        // Before that date the pools let no processor begin.
-        let ready = pools.earliest(takes, self.ready[host.index()], seconds);
-        if !best.hopes(first, ready, seconds) {
-            return;
+        // All processors of a host are alike to the score.
+        let worth = |start| best.hopes(first, start, seconds);
+        let mut from = self.ready[host.index()];
+        if worth(from) {
+            from = pools.earliest(takes, from, seconds, worth);
         }
-        for proc in self.problem.procs_of(host).map(ProcId) {
-            let line = &self.timelines[proc.index()];
-            if best.hopes(proc, line.not_before(ready, seconds), seconds) {
-                let worth = |start| best.hopes(proc, start, seconds);
-                let at = |from| {
-                    if worth(from) {
-                        fit.earliest(line, proc, (from, seconds), worth)
-                    } else {
-                        f64::INFINITY
+        while worth(from) {
+            let mut slot: Option<(ProcId, f64)> = None;
+            for proc in self.problem.procs_of(host).map(ProcId) {
+                let line = &self.timelines[proc.index()];
+                let earlier = |date| slot.is_none_or(|(_, least)| approx::lt(date, least));
+                let worth = |start| worth(start) && earlier(start);
+                if worth(line.not_before(from, seconds)) {
+                    let start = fit.earliest(line, proc, (from, seconds), worth);
+                    if worth(start) {
+                        slot = Some((proc, start));
                     }
-                };
-                let start = beside(pools, takes, (ready, seconds), at);
-                best.take(proc, start, seconds);
+                    if start <= from {
+                        break;
+                    }
+                }
             }
+            let Some((proc, start)) = slot else { return };
+            let room =
+                if start <= from { start } else { pools.earliest(takes, start, seconds, worth) };
+            if room <= start {
+                best.take(proc, start, seconds);
+                return;
+            }
+            from = room;
         }
     }
 

@@ -8,8 +8,10 @@
 //! fewer after 20 without improvement. O(e p) per ant. Ties: lower processor.
 
 use super::MetaContext;
+use super::decoder::SharedDecoder;
 use crate::best::walk::Draft;
 use crate::flat_problem::{FlatProblem, take_cores};
+use crate::list::Partial;
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
 use slackline_model::rng::Stream;
@@ -44,7 +46,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     let (n, banks) = (ground.compact.len(), ground.compact.banks());
     let initial = 1.0 / n as f64;
     let mut pheromone = vec![initial; n * banks];
-    let mut ant = Ant::new(&ground.compact, &ground.rank);
+    let mut ant = Ant::new(&ground);
     let mut best: Option<(f64, Draft)> = None;
     let mut since = 0;
     for _ in 0..ground.iterations(COLONIES, (ANTS as usize * banks) as f64) {
@@ -84,13 +86,20 @@ struct Ant<'c> {
     finish: Vec<f64>,
     weight: Vec<f64>,
     ends: Vec<f64>,
+    /// Where tasks share more than processors: the schedule of the plan so far.
+    shared: Option<(SharedDecoder<'c>, Partial<'c, 'c>)>,
 }
 
 impl<'c> Ant<'c> {
-    fn new(compact: &'c FlatProblem, rank: &'c [f64]) -> Ant<'c> {
+    fn new(ground: &'c MetaContext<'_>) -> Ant<'c> {
+        let compact = &ground.compact;
         Ant {
             compact,
-            rank,
+            rank: &ground.rank,
+            shared: ground.shared().map(|decoder| {
+                let partial = decoder.begin();
+                (decoder, partial)
+            }),
             missing: Vec::new(),
             ready: Vec::new(),
             avail: Vec::new(),
@@ -108,6 +117,9 @@ impl<'c> Ant<'c> {
         self.ready.clear();
         self.ready.extend((0..n as u32).filter(|&t| self.missing[t as usize] == 0));
         self.avail.clone_from(&compact.avail);
+        if let Some((decoder, partial)) = &mut self.shared {
+            *partial = decoder.begin();
+        }
         let mut plan = Draft { order: Vec::with_capacity(n), choice: vec![0; n] };
         let mut makespan = compact.past;
         while !self.ready.is_empty() {
@@ -148,6 +160,10 @@ impl<'c> Ant<'c> {
 
     fn finish_at(&self, task: usize, bank: usize, plan: &Draft) -> f64 {
         let compact = self.compact;
+        if let Some((decoder, partial)) = &self.shared {
+            let slot = partial.slot_on_host(compact.tasks[task], decoder.host(bank as u32));
+            return slot.map_or(f64::INFINITY, |slot| slot.finish);
+        }
         let mut ready = compact.base(task, bank);
         for &(parent, data) in compact.parents.of(task) {
             let from = plan.choice[parent as usize] as usize;
@@ -166,9 +182,17 @@ impl<'c> Ant<'c> {
     }
 
     fn place(&mut self, task: usize, bank: usize, end: f64) {
-        let seconds = self.compact.seconds(task, bank);
+        let compact = self.compact;
+        let seconds = compact.seconds(task, bank);
         self.finish[task] = end;
         if !end.is_finite() {
+            return;
+        }
+        if let Some((decoder, partial)) = &mut self.shared {
+            let task = compact.tasks[task];
+            if let Some(slot) = partial.slot_on_host(task, decoder.host(bank as u32)) {
+                partial.place(task, slot);
+            }
             return;
         }
         let cores = self.compact.cores(bank);

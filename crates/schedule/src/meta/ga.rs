@@ -39,7 +39,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     };
     let mut random = ground.random("ga");
     let n = ground.compact.len();
-    let mut walk = ground.walk(ground.first.clone());
+    let mut walk = ground.decoder(&ground.first);
     let mut people: Vec<(f64, Draft)> = vec![(walk.makespan(), ground.first.clone())];
     while people.len() < POPULATION {
         let plan = ground.random_plan(&mut random);

@@ -1,6 +1,7 @@
 //! Shared parts of the metaheuristics: first plans, random plans, their makespan, and the conversion to a
 //! schedule.
 
+use super::decoder::{Decoder, SharedDecoder};
 use crate::best::walk::{Draft, NONE, Walk};
 use crate::budget::Budget;
 use crate::flat_problem::{FlatProblem, check_widths};
@@ -12,6 +13,8 @@ use slackline_model::{Payload, Problem, Schedule};
 
 /// Default limit of the effort of a run, in steps (visits of a task or dependency).
 const EFFORT: f64 = 1e8;
+/// Effort of placing a task beside pools, in steps.
+const BESIDE_POOLS: f64 = 16.0;
 
 /// The problem on flat arrays, a first plan, random numbers and limits.
 pub(crate) struct MetaContext<'s> {
@@ -22,6 +25,7 @@ pub(crate) struct MetaContext<'s> {
     pub(crate) first: Draft,
     heft: Schedule,
     zeros: Vec<f64>,
+    problem: &'s Problem<'s>,
     request: &'s Request,
     pub(crate) budget: Budget,
 }
@@ -30,7 +34,7 @@ impl<'s> MetaContext<'s> {
     /// Prepares a run of a method; none when nothing is left to plan.
     pub(crate) fn new(
         algorithm: &'static str,
-        problem: &Problem<'_>,
+        problem: &'s Problem<'_>,
         request: &'s Request,
     ) -> Result<Result<MetaContext<'s>, Schedule>, PlanError> {
         check_widths(problem, algorithm)?;
@@ -46,7 +50,7 @@ impl<'s> MetaContext<'s> {
         let Some((order, choice)) = compact.read(&heft) else { return Ok(Err(heft)) };
         let zeros = vec![0.0; compact.len() * compact.banks()];
         let first = Draft { order, choice };
-        Ok(Ok(MetaContext { compact, rank, first, heft, zeros, request, budget }))
+        Ok(Ok(MetaContext { compact, rank, first, heft, zeros, problem, request, budget }))
     }
 
     /// The random numbers of a method.
@@ -57,12 +61,23 @@ impl<'s> MetaContext<'s> {
     /// The limit on iterations: the user's, else the usual number as far as the effort allows.
     pub(crate) fn iterations(&self, usual: u64, evaluations_each: f64) -> u64 {
         let one = (self.compact.len() + self.compact.parents.len()) as f64 * evaluations_each;
+        let one = if self.problem.has_pools() { one * BESIDE_POOLS } else { one };
         self.request.iterations.unwrap_or(usual.min((EFFORT / one) as u64).max(1))
     }
 
     /// Something that decodes plans.
-    pub(crate) fn walk(&self, plan: Draft) -> Walk<'_> {
-        Walk::new(&self.compact, &self.zeros, plan)
+    pub(crate) fn decoder(&self, plan: &Draft) -> Decoder<'_> {
+        let Some(decoder) = self.shared() else {
+            return Decoder::List(Box::new(Walk::new(&self.compact, &self.zeros, plan.clone())));
+        };
+        let mut decoder = Decoder::Shared(decoder, f64::INFINITY);
+        decoder.set(plan);
+        decoder
+    }
+
+    /// Something that decodes plans where tasks share more than processors; none where they do not.
+    pub(crate) fn shared(&self) -> Option<SharedDecoder<'_>> {
+        self.problem.has_pools().then(|| SharedDecoder::new(self.problem, &self.compact))
     }
 
     /// A random bank at which a task fits.
@@ -118,7 +133,10 @@ impl<'s> MetaContext<'s> {
 
     /// The schedule of a plan; HEFT's should the plan be impossible.
     pub(crate) fn schedule(&self, problem: &Problem<'_>, plan: &Draft) -> Schedule {
-        let walk = self.walk(plan.clone());
+        if let Some(decoder) = self.shared() {
+            return decoder.schedule(plan).unwrap_or_else(|| self.heft.clone());
+        }
+        let walk = Walk::new(&self.compact, &self.zeros, plan.clone());
         if walk.makespan().is_infinite() {
             return self.heft.clone();
         }

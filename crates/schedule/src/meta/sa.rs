@@ -38,7 +38,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     let mut random = ground.random("sa");
     let n = ground.compact.len();
     let mut current = ground.first.clone();
-    let mut walk = ground.walk(current.clone());
+    let mut walk = ground.decoder(&current);
     let mut cost = walk.makespan();
     let (mut best, mut best_cost) = (current.clone(), cost);
     let mut worst_cost = cost;

@@ -40,7 +40,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     let (n, banks) = (ground.compact.len(), ground.compact.banks());
     let values = (0..n).map(|t| ground.any_bank(t, &mut random)).collect();
     let mut current = Draft { order: ground.first.order.clone(), choice: values };
-    let mut walk = ground.walk(current.clone());
+    let mut walk = ground.decoder(&current);
     let (mut best, mut best_cost) = (current.clone(), walk.makespan());
     let tenure = (n as f64).sqrt().max(7.0) as u64;
     // Until when a task may not go back to a bank.

@@ -71,8 +71,15 @@ impl PoolUse {
     }
 
     /// The earliest date, not before `from`, at which all of it has room for so many seconds, inside
-    /// one window of the host.
-    pub(crate) fn earliest(&self, takes: &Takes, from: f64, seconds: f64) -> f64 {
+    /// one window of the host; or some later date where no start is `worth` it.
+    #[inline]
+    pub(crate) fn earliest(
+        &self,
+        takes: &Takes,
+        from: f64,
+        seconds: f64,
+        worth: impl Fn(f64) -> bool,
+    ) -> f64 {
         if takes.never {
             return f64::INFINITY;
         }
@@ -82,7 +89,7 @@ impl PoolUse {
             if seconds > 0.0 {
                 for &(pool, room) in &takes.rooms {
                     if let Some(profile) = &self.profiles[pool as usize] {
-                        start = profile.earliest(room, start, seconds);
+                        start = profile.earliest(room, start, seconds, &worth);
                     }
                 }
             }
@@ -90,7 +97,11 @@ impl PoolUse {
                 start = self.pools.in_window(takes.host, start, seconds);
             }
             // One that has refused may have sent it to where another refuses.
-            if start <= before || start.is_infinite() || takes.is_single(&self.pools) {
+            if start <= before
+                || start.is_infinite()
+                || takes.is_single(&self.pools)
+                || !worth(start)
+            {
                 return start;
             }
         }
@@ -98,7 +109,7 @@ impl PoolUse {
 
     /// Whether all of it has room from a date on.
     pub(crate) fn fits(&self, takes: &Takes, start: f64, seconds: f64) -> bool {
-        self.earliest(takes, start, seconds) <= start
+        self.earliest(takes, start, seconds, |date| date <= start) <= start
     }
 
     /// The first date after this one at which a task releases part of a pool that this one takes from, or a
@@ -127,7 +138,7 @@ impl PoolUse {
             for &(pool, amount) in uses.iter().filter(|_| seconds > 0.0) {
                 let Some(profile) = &self.profiles[pool as usize] else { continue };
                 match self.pools.all()[pool as usize].capacity.checked_sub(amount) {
-                    Some(room) => start = profile.earliest(room, start, seconds),
+                    Some(room) => start = profile.earliest(room, start, seconds, |_| true),
                     None => return f64::INFINITY,
                 }
             }

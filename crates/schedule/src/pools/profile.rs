@@ -7,13 +7,6 @@ use slackline_model::approx;
 
 const CHUNK: usize = 64;
 
-/// So much is held from a date to that of the next step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Step {
-    at: f64,
-    used: u64,
-}
-
 /// Start, least and largest use of a chunk, for searches.
 #[derive(Clone, Copy, Debug)]
 struct Digest {
@@ -23,28 +16,36 @@ struct Digest {
 }
 
 impl Digest {
-    fn of(steps: &[Step]) -> Digest {
-        let used = || steps.iter().map(|step| step.used);
+    fn of(chunk: &Chunk) -> Digest {
+        let used = || chunk.used.iter().copied();
         Digest {
-            start: steps.first().map_or(f64::INFINITY, |step| step.at),
+            start: chunk.dates.first().copied().unwrap_or(f64::INFINITY),
             least: used().min().unwrap_or(0),
             most: used().max().unwrap_or(0),
         }
     }
 }
 
+/// Steps: so much is held from each date to the next. Dates and amounts apart, because searches read one of
+/// them at a time.
+#[derive(Clone, Debug)]
+struct Chunk {
+    dates: Vec<f64>,
+    used: Vec<u64>,
+}
+
 /// Use of one pool over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
     digests: Vec<Digest>,
-    chunks: Vec<Vec<Step>>,
+    chunks: Vec<Chunk>,
 }
 
 impl Profile {
     /// Nothing is held.
     pub(crate) fn new() -> Profile {
-        let first = Step { at: 0.0, used: 0 };
-        Profile { digests: vec![Digest::of(&[first])], chunks: vec![vec![first]] }
+        let first = Chunk { dates: vec![0.0], used: vec![0] };
+        Profile { digests: vec![Digest::of(&first)], chunks: vec![first] }
     }
 
     /// The last step that begins at or before a date, within rounding.
@@ -52,83 +53,88 @@ impl Profile {
         // The last date that equals it but for rounding.
         let limit = date / (1.0 - approx::EPSILON);
         let chunk = self.digests.partition_point(|d| d.start <= limit).saturating_sub(1);
-        let step = self.chunks[chunk].partition_point(|s| s.at <= limit).saturating_sub(1);
+        let step = self.chunks[chunk].dates.partition_point(|&d| d <= limit).saturating_sub(1);
         (chunk, step)
     }
 
-    /// The earliest date, not before `from`, from which on no more than `room` is held for so many
-    /// seconds.
-    pub(crate) fn earliest(&self, room: u64, from: f64, seconds: f64) -> f64 {
-        let mut start = from;
-        let (mut chunk, mut at) = self.at(from);
-        loop {
-            if self.digests[chunk].most <= room {
-                (chunk, at) = (chunk + 1, 0);
-            } else {
-                if self.chunks[chunk][at].used > room {
-                    match self.next_free(chunk, at + 1, room) {
-                        Some(next) => (chunk, at) = next,
-                        None => return f64::INFINITY,
-                    }
-                    start = start.max(self.chunks[chunk][at].at);
-                }
-                at += 1;
-                if at == self.chunks[chunk].len() {
-                    (chunk, at) = (chunk + 1, 0);
-                }
-            }
-            let next = self.chunks.get(chunk).map(|steps| steps[at].at);
-            // Clearly before the end.
-            let end = (start + seconds) * (1.0 - approx::EPSILON);
-            if next.is_none_or(|date| date >= end) {
+    /// The earliest date, not before `from`, from which on no more than `room` is held for so many seconds; or
+    /// some later date where no start is `worth` it.
+    #[inline]
+    pub(crate) fn earliest(
+        &self,
+        room: u64,
+        from: f64,
+        seconds: f64,
+        worth: impl Fn(f64) -> bool,
+    ) -> f64 {
+        // Clearly before the end of what starts then.
+        let before_end = |start: f64| (start + seconds) * (1.0 - approx::EPSILON);
+        let (first, mut at) = self.at(from);
+        let (mut start, mut end, mut full) = (from, before_end(from), false);
+        for (digest, chunk) in self.digests[first..].iter().zip(&self.chunks[first..]) {
+            let skipped = std::mem::take(&mut at);
+            if !full && skipped == 0 && digest.start >= end {
                 return start;
             }
+            if digest.least > room {
+                full = true;
+                continue;
+            }
+            if digest.most <= room && !full {
+                continue;
+            }
+            for (&date, &used) in chunk.dates[skipped..].iter().zip(&chunk.used[skipped..]) {
+                if full {
+                    if used <= room {
+                        full = false;
+                        start = if date > start { date } else { start };
+                        if !worth(start) {
+                            return start;
+                        }
+                        end = before_end(start);
+                    }
+                } else if date >= end {
+                    return start;
+                } else {
+                    full = used > room;
+                }
+            }
         }
-    }
-
-    /// The first step from here on at which no more than `room` is held.
-    fn next_free(&self, chunk: usize, at: usize, room: u64) -> Option<(usize, usize)> {
-        let free = |step: &Step| step.used <= room;
-        if let Some(found) = self.chunks[chunk][at..].iter().position(free) {
-            return Some((chunk, at + found));
-        }
-        let later = self.digests[chunk + 1..].iter().position(|d| d.least <= room)?;
-        let chunk = chunk + 1 + later;
-        self.chunks[chunk].iter().position(free).map(|at| (chunk, at))
+        if full { f64::INFINITY } else { start }
     }
 
     /// The first date after this one at which less is held than before it.
     pub(crate) fn next_fall(&self, after: f64) -> f64 {
         let (mut chunk, mut at) = self.at(after);
-        let mut used = self.chunks[chunk][at].used;
+        let mut used = self.chunks[chunk].used[at];
         loop {
             at += 1;
-            if at == self.chunks[chunk].len() {
+            if at == self.chunks[chunk].used.len() {
                 (chunk, at) = (chunk + 1, 0);
             }
-            let Some(step) = self.chunks.get(chunk).map(|steps| steps[at]) else {
-                return f64::INFINITY;
-            };
-            if step.used < used && step.at > after {
-                return step.at;
+            let Some(steps) = self.chunks.get(chunk) else { return f64::INFINITY };
+            if steps.used[at] < used && steps.dates[at] > after {
+                return steps.dates[at];
             }
-            used = step.used;
+            used = steps.used[at];
         }
     }
 
     /// The step that begins at a date, within rounding; made where there is none.
     fn cut(&mut self, date: f64) -> (usize, usize) {
         let (chunk, at) = self.at(date);
-        let step = self.chunks[chunk][at];
-        if approx::eq(step.at, date) || step.at >= date {
+        let steps = &mut self.chunks[chunk];
+        let (known, used) = (steps.dates[at], steps.used[at]);
+        if approx::eq(known, date) || known >= date {
             return (chunk, at);
         }
-        let steps = &mut self.chunks[chunk];
-        steps.insert(at + 1, Step { at: date, used: step.used });
-        if steps.len() <= CHUNK {
+        steps.dates.insert(at + 1, date);
+        steps.used.insert(at + 1, used);
+        if steps.dates.len() <= CHUNK {
             return (chunk, at + 1);
         }
-        let rest = steps.split_off(CHUNK / 2);
+        let (dates, used) = (steps.dates.split_off(CHUNK / 2), steps.used.split_off(CHUNK / 2));
+        let rest = Chunk { dates, used };
         self.digests[chunk] = Digest::of(&self.chunks[chunk]);
         self.digests.insert(chunk + 1, Digest::of(&rest));
         self.chunks.insert(chunk + 1, rest);
@@ -148,9 +154,9 @@ impl Profile {
         }
         for chunk in first..=last {
             let from = if chunk == first { begin } else { 0 };
-            let to = if chunk == last { end } else { self.chunks[chunk].len() };
-            for step in &mut self.chunks[chunk][from..to] {
-                step.used = by(step.used);
+            let to = if chunk == last { end } else { self.chunks[chunk].used.len() };
+            for used in &mut self.chunks[chunk].used[from..to] {
+                *used = by(*used);
             }
             self.digests[chunk] = Digest::of(&self.chunks[chunk]);
         }
@@ -175,14 +181,15 @@ impl Profile {
         let (chunk, at) = self.at(date);
         let before = match (chunk, at) {
             (0, 0) => return,
-            (chunk, 0) => self.chunks[chunk - 1].last().map(|step| step.used),
-            (chunk, at) => Some(self.chunks[chunk][at - 1].used),
+            (chunk, 0) => self.chunks[chunk - 1].used.last().copied(),
+            (chunk, at) => Some(self.chunks[chunk].used[at - 1]),
         };
-        if before != Some(self.chunks[chunk][at].used) {
+        if before != Some(self.chunks[chunk].used[at]) {
             return;
         }
-        self.chunks[chunk].remove(at);
-        if self.chunks[chunk].is_empty() {
+        self.chunks[chunk].dates.remove(at);
+        self.chunks[chunk].used.remove(at);
+        if self.chunks[chunk].used.is_empty() {
             self.chunks.remove(chunk);
             self.digests.remove(chunk);
         } else {
@@ -203,12 +210,12 @@ mod tests {
         memory.hold(20, 0.0, 10.0);
         memory.hold(10, 4.0, 6.0);
         // C (5 s, 12) would meet both before 6; D (3 s, 13) meets A until 10.
-        assert_eq!(memory.earliest(32 - 12, 0.0, 5.0), 6.0);
-        assert_eq!(memory.earliest(32 - 13, 0.0, 3.0), 10.0);
-        assert_eq!(memory.earliest(32 - 12, 0.0, 4.0), 0.0);
+        assert_eq!(memory.earliest(32 - 12, 0.0, 5.0, |_| true), 6.0);
+        assert_eq!(memory.earliest(32 - 13, 0.0, 3.0, |_| true), 10.0);
+        assert_eq!(memory.earliest(32 - 12, 0.0, 4.0, |_| true), 0.0);
         assert_eq!(memory.next_fall(4.0), 6.0);
         memory.release(10, 4.0, 6.0);
-        assert_eq!(memory.earliest(32 - 12, 0.0, 5.0), 0.0);
+        assert_eq!(memory.earliest(32 - 12, 0.0, 5.0, |_| true), 0.0);
     }
 
     proptest! {
@@ -225,7 +232,12 @@ mod tests {
                     used[from..from + seconds as usize].iter().all(|u| u + amount <= CAPACITY)
                 };
                 let wanted = (ready as usize..).find(|&from| fits(from)).unwrap();
-                let start = profile.earliest(CAPACITY - amount, f64::from(ready), f64::from(seconds));
+                let start = profile.earliest(
+                    CAPACITY - amount,
+                    f64::from(ready),
+                    f64::from(seconds),
+                    |_| true,
+                );
                 prop_assert_eq!(start, wanted as f64);
                 let finish = start + f64::from(seconds);
                 profile.hold(amount, start, finish);

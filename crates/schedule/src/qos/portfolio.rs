@@ -65,7 +65,7 @@ impl Scale {
     pub fn of(problem: &Problem<'_>) -> Result<Scale, PlanError> {
         let exact = Prices::new(problem).is_exact();
         let end = |method: &Algorithm| {
-            let schedule = (method.plan)(problem, &Request::default())?;
+            let schedule = method.plan(problem, &Request::default())?;
             let point = point(problem, &schedule);
             let priced = if exact { exact_cost(problem, &schedule) } else { point.cost };
             Ok::<_, PlanError>((point, priced))
@@ -206,13 +206,13 @@ fn make(
     let PlanJob { algorithm, told, rented } = *job;
     let request = Request { limits: told, ..request.clone() };
     let made = match rented {
-        None => (algorithm.plan)(problem, &request),
+        None => algorithm.plan(problem, &request),
         Some(rented) => {
             let Some(part) = confined(problem, &only(problem, rented)) else { return Ok(None) };
             if algorithm.name == heft::HEFT.name {
                 heft::by_rank(&part, &ranks_on(problem, rented))
             } else {
-                (algorithm.plan)(&part, &request)
+                algorithm.plan(&part, &request)
             }
         }
     };

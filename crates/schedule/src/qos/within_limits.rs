@@ -64,11 +64,11 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     };
     let usual = registry::usual(problem);
     // Without this plan there is none: its error is the answer.
-    let first = (usual.plan)(problem, &request)?;
+    let first = usual.plan(problem, &request)?;
     let point = portfolio::point(problem, &first);
     visit(Candidate { algorithm: usual, told: limits, rented: None, point, schedule: first });
     portfolio::each(problem, &jobs(problem, &limits), &request, &mut visit)?;
-    let Some(mut best) = best else { return (usual.plan)(problem, &request) };
+    let Some(mut best) = best else { return usual.plan(problem, &request) };
     if problem.platform().is_priced()
         && !problem.workflow().is_moldable()
         && let Some(climbed) = portfolio::climb(problem, &best, &better, &request)

@@ -397,6 +397,8 @@ struct Catalogue {
     kinds: Vec<(usize, u32, f64, f64)>,
     billing: Billing,
     leased: bool,
+    /// Tasks share the memory of machines.
+    memory: bool,
     tasks: usize,
     seed: u64,
 }
@@ -409,12 +411,13 @@ fn catalogues() -> impl Strategy<Value = Catalogue> {
         (0.0f64..300.0).prop_map(|setup| Billing { quantum: 3600.0, minimum: 0.0, setup }),
         Just(Billing { quantum: 60.0, minimum: 600.0, setup: 30.0 }),
     ];
-    let parts =
-        (prop::collection::vec(kind, 1..4), billing, any::<bool>(), 2usize..13, any::<u64>());
-    parts.prop_map(|(kinds, billing, leased, tasks, seed)| Catalogue {
+    let flags = (any::<bool>(), prop::bool::weighted(0.3));
+    let parts = (prop::collection::vec(kind, 1..4), billing, flags, 2usize..13, any::<u64>());
+    parts.prop_map(|(kinds, billing, (leased, memory), tasks, seed)| Catalogue {
         kinds,
         billing,
         leased,
+        memory,
         tasks,
         seed,
     })
@@ -426,7 +429,8 @@ impl Catalogue {
         let mut w = WorkflowBuilder::new("w");
         for task in 0..self.tasks {
             let seconds = random.random_range(30.0..3000.0);
-            w.add_task(Task::new(format!("t{task}"), seconds)).unwrap();
+            let memory = if self.memory { random.random_range(1.0..8.0) } else { 0.0 };
+            w.add_task(Task { memory, ..Task::new(format!("t{task}"), seconds) }).unwrap();
         }
         for to in 1..self.tasks {
             for _ in 0..random.random_range(0..3) {
@@ -455,6 +459,7 @@ impl Catalogue {
                     price: price / 3600.0,
                     leasable: self.leased,
                     billing: Some(self.billing),
+                    memory: self.memory.then_some(8.0 + 2.0 * f64::from(cores)),
                     class: Some(format!("kind{kind}")),
                     ..HostSpec::new(format!("k{kind}m{machine}"), speed)
                 };
@@ -463,6 +468,11 @@ impl Catalogue {
         }
         p.build().unwrap()
     }
+}
+
+/// As many cases as the environment says, else so many.
+fn cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 /// A budget and a deadline within the range of what plans of a problem take and cost.
@@ -479,7 +489,7 @@ fn some_limits(problem: &Problem<'_>, which: u8, shares: (f64, f64)) -> Limits {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
 
     /// The answer under limits is worse in both time and cost than no plan of the front, and than no plan on some
     /// machines of one kind, whatever the billing; and it keeps limits that any of these keeps.

@@ -13,13 +13,13 @@ use slackline_analysis::overheads;
 use slackline_core::input::format_of;
 use slackline_core::run::{RunSession, given_files, read_folder, refuse_names};
 use slackline_core::{Failure, schema};
-use slackline_engine::{Record, SignalKind, bandwidth_estimation};
+use slackline_engine::{Note, Record, SignalKind, bandwidth_estimation};
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
 use slackline_model::names::printable;
 use slackline_model::platform::{Charges, Profile};
 use slackline_model::scenario::{HostWorld, LinkWorld, World};
 use slackline_model::units::{fmt_rate, fmt_seconds};
-use slackline_model::{FileId, Platform, Workflow};
+use slackline_model::{FileId, Platform, TaskId, Workflow};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,11 +91,17 @@ impl Runs {
             let passages =
                 bandwidth_estimation::passages(&recovered.records, problem.platform(), &network);
             moves.extend(moved(problem.platform(), &network, &passages));
+            let (attempts, interruptions) = interrupted(&recovered.records);
             let Some(ran) = steering.repeat(&problem, recovered)?.ran else {
                 return Err(Failure::work(format!("{}: this run is not over", run.display())));
             };
             tasks.extend(samples(&problem, &ran.outcome.schedule));
-            gaps.extend(overheads::gaps(&problem, &ran.outcome.schedule));
+            gaps.extend(overheads::gaps(
+                &problem,
+                &ran.outcome.schedule,
+                |task| attempts.get(&task).is_some_and(|&attempts| attempts > 1),
+                &interruptions,
+            ));
             waits.extend(overheads::first_start(&ran.outcome.schedule));
             sources.push(Source {
                 run: run.display().to_string(),
@@ -236,6 +242,20 @@ impl Recorded {
             overhead: fit(Some(recorded)).map_err(|e| failed(&e))?,
         })
     }
+}
+
+/// Processes that were started for each task, and the dates at which a run was taken up again.
+fn interrupted(records: &[(f64, Record)]) -> (BTreeMap<TaskId, usize>, Vec<f64>) {
+    let (mut attempts, mut dates) = (BTreeMap::new(), Vec::new());
+    for (date, record) in records {
+        match record {
+            Record::Note(Note::Process { task, .. }) => *attempts.entry(*task).or_default() += 1,
+            Record::Note(Note::Driven { .. }) => dates.push(*date),
+            _ => {}
+        }
+    }
+    // At the first of them the run began.
+    (attempts, dates.split_off(1.min(dates.len())))
 }
 
 fn tell_overheads(overhead: &Spread, wait: &Spread, output: &mut Output) -> Result<(), Failure> {

@@ -73,7 +73,7 @@ impl Compare {
 
     /// Submits the parts that are missing; returns the number of the job.
     fn submit(&self, path: &Path, folder: &Parts, missing: &[u64]) -> Result<String, Failure> {
-        let program = std::env::current_exe().map_err(|error| {
+        let program = slackline_core::run::command_path().map_err(|error| {
             Failure::work(format!("the program does not know where it is: {error}"))
         })?;
         let campaign = absolute(path)?;

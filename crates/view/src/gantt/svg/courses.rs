@@ -32,9 +32,9 @@ pub(super) fn courses(
         canvas.text(x, roof + 7.0, LEVEL, &level);
         let y = |level: f64| floor - if most > 0.0 { level / most * HEIGHT } else { 0.0 };
         let mut path = format!("M{} {}", coordinate(left), coordinate(floor));
-        for &(date, level) in shown {
-            let (x, y) = (coordinate(frame.x(chart, date)), coordinate(y(level)));
-            let _ = write!(path, "H{x}V{y}");
+        let points = shown.map(|&(date, level)| (frame.x(chart, date), level));
+        for (x, level) in thinned(points.collect(), frame.width) {
+            let _ = write!(path, "H{}V{}", coordinate(x), coordinate(y(level)));
         }
         let _ = writeln!(
             canvas.body,
@@ -54,8 +54,36 @@ pub(super) fn courses(
     }
 }
 
+/// The steps of a curve, at most four for each unit of its width: of more the highest level of each half unit is kept,
+/// so that peaks are seen and pictures stay small.
+fn thinned(points: Vec<(f64, f64)>, width: f64) -> Vec<(f64, f64)> {
+    if points.len() as f64 <= 4.0 * width {
+        return points;
+    }
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    // The level before a column lasts into it.
+    let mut last = 0.0;
+    for (x, level) in points {
+        let column = (2.0 * x).floor() / 2.0;
+        match kept.last_mut() {
+            Some((known, highest)) if *known == column => *highest = highest.max(level),
+            _ => kept.push((column, if x > column { level.max(last) } else { level })),
+        }
+        last = level;
+    }
+    // After its last step the curve stays where it ends.
+    if let Some(&(column, highest)) = kept.last()
+        && highest != last
+    {
+        kept.push((column + 0.5, last));
+    }
+    kept
+}
+
 #[cfg(test)]
 mod tests {
+    use super::thinned;
+
     use crate::chart::{Arrow, Chart, Group, StepSeries};
     use crate::gantt::{SvgOptions, svg};
 
@@ -78,6 +106,21 @@ mod tests {
         let strip = svg(&chart, &SvgOptions { most_arrows: 2, ..SvgOptions::default() });
         assert_eq!(strip.matches("class=\"course\"").count(), 1);
         assert!(strip.contains(">transfers<") && strip.contains(">2<"), "{strip}");
+    }
+
+    #[test]
+    fn curves_of_many_steps_keep_their_peaks() {
+        let few = vec![(0.0, 1.0), (0.1, 3.0), (50.0, 0.0)];
+        assert_eq!(thinned(few.clone(), 100.0), few);
+        let mut many: Vec<(f64, f64)> =
+            (0..50_000).map(|n| (f64::from(n) / 500.0, f64::from(n % 2))).collect();
+        many[25_001].1 = 7.0;
+        many.push((99.999, 0.0));
+        let kept = thinned(many, 100.0);
+        assert!(kept.len() <= 202, "{}", kept.len());
+        assert!(kept.windows(2).all(|w| w[0].0 < w[1].0));
+        assert_eq!(kept.iter().filter(|(_, level)| *level == 7.0).count(), 1);
+        assert_eq!(kept.last().map(|(_, level)| *level), Some(0.0));
     }
 
     #[test]
