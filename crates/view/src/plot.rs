@@ -27,6 +27,9 @@ const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
 const WIDE: f64 = 720.0;
 const HIGH: f64 = 380.0;
 
+/// Marks on a line of a performance profile.
+const MARKS: usize = 4;
+
 /// Values of one thing, drawn as a box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoxPlot {
@@ -157,7 +160,9 @@ impl Field {
 }
 
 fn look(number: usize) -> (&'static str, &'static str) {
-    (COLOURS[number % COLOURS.len()], DASHES[number / COLOURS.len() % DASHES.len()])
+    // Dashes that repeat with the colours would make the ninth line the first again.
+    let dash = number + number / COLOURS.len();
+    (COLOURS[number % COLOURS.len()], DASHES[dash % DASHES.len()])
 }
 
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
@@ -311,8 +316,14 @@ pub fn profiles(title: &str, methods: &[(String, Vec<(f64, f64)>)]) -> String {
         }
         points.push((field.right, field.down(share)));
         field.path(&points, number);
-        if let Some(&(x, y)) = points.get(points.len() / 2) {
-            field.mark(x, y, number);
+        // A few marks, at other places for each line, so that lines that coincide show both.
+        for place in 0..MARKS {
+            let part = (place as f64 + (number % 4) as f64 / 4.0 + 0.1) / MARKS as f64;
+            let x = field.left + part * (field.right - field.left);
+            let before = points.iter().rev().find(|point| point.0 <= x);
+            if let Some(&(_, y)) = before {
+                field.mark(x, y, number);
+            }
         }
     }
     let names: Vec<&str> = methods.iter().map(|(name, _)| name.as_str()).collect();

@@ -23,10 +23,10 @@ pub struct Friedman {
     pub chi2: f64,
     /// Its p-value with methods - 1 degrees of freedom.
     pub p: f64,
-    /// Iman and Davenport's F; none where its divisor is 0.
+    /// Iman and Davenport's F; none where its divisor is 0, or of a single block.
     pub f: Option<f64>,
-    /// The p-value of F.
-    pub f_p: f64,
+    /// The p-value of F; none of a single block.
+    pub f_p: Option<f64>,
     /// Nemenyi's critical difference of mean ranks at 5 %.
     pub critical_difference: f64,
     /// Nemenyi's p-values: pairs of methods in order.
@@ -127,10 +127,10 @@ impl Blocks {
         (complete > 0).then(|| sums.iter().map(mean).collect())
     }
 
-    /// Friedman's test; none below three methods or two complete blocks.
+    /// Friedman's test; none below two methods or without a complete block.
     pub fn friedman(&self) -> Option<Friedman> {
         let (sums, tied, complete) = self.rank_sums();
-        if self.methods < 3 || complete < 2 {
+        if self.methods < 2 || complete == 0 {
             return None;
         }
         // Whole numbers throughout, so that "all tied" and "always the same order" are exact:
@@ -144,12 +144,16 @@ impl Blocks {
             _ => (3.0 * (k - 1) as f64 * (x as f64 / e as f64), n * e - 3 * x),
         };
         let freedom = (k - 1) as f64;
-        let f = match (e, rest) {
-            (0, _) => Some(0.0),
-            (_, 0) => None,
-            _ => Some(3.0 * (n - 1) as f64 * x as f64 / rest as f64),
-        };
         let below = freedom * (n - 1) as f64;
+        let (f, f_p) = match (e, rest) {
+            _ if n == 1 => (None, None),
+            (0, _) => (Some(0.0), Some(1.0)),
+            (_, 0) => (None, Some(0.0)),
+            _ => {
+                let f = 3.0 * (n - 1) as f64 * x as f64 / rest as f64;
+                (Some(f), Some(f_tail(freedom, below, f)))
+            }
+        };
         let unit = ((k * (k + 1)) as f64 / (6.0 * n as f64)).sqrt();
         let root = std::f64::consts::SQRT_2;
         let pairs = (0..self.methods).flat_map(|i| (i + 1..self.methods).map(move |j| (i, j)));
@@ -164,7 +168,7 @@ impl Blocks {
             chi2,
             p: chi_square_tail(freedom, chi2),
             f,
-            f_p: f.map_or(0.0, |f| f_tail(freedom, below, f)),
+            f_p,
             critical_difference: range_quantile(self.methods, 0.05) / root * unit,
             nemenyi,
         })

@@ -175,7 +175,7 @@ fn friedman_of_a_unanimous_table() {
     blocks.push(&[Some(1.0), None, Some(2.0)]);
     let f = blocks.friedman().expect("four complete blocks");
     // n (k - 1) = 8: the divisor of F is 0.
-    assert_eq!((f.blocks, f.chi2, f.f, f.f_p), (4, 8.0, None, 0.0));
+    assert_eq!((f.blocks, f.chi2, f.f, f.f_p), (4, 8.0, None, Some(0.0)));
     close(f.p, (-4.0_f64).exp());
     close(f.critical_difference, range_quantile(3, 0.05) / 2.0);
     assert_eq!(blocks.ranks(), Some(vec![1.0, 2.0, 3.0]));
@@ -183,6 +183,12 @@ fn friedman_of_a_unanimous_table() {
     assert_eq!((methods[0].wins, methods[0].wins_alone, methods[0].n), (5, 5, 5));
     assert_eq!(methods[0].degradation_not_best, None);
     assert_eq!(methods[1].profile.as_ref().and_then(|p| p.last()).map(|p| p.1), Some(0.8));
+    // One block has no F; its chi-square with two degrees is 2 for any order.
+    let mut one = Blocks::new(3, Sense::Lower);
+    one.push(&[Some(2.0), Some(1.0), Some(3.0)]);
+    let f = one.friedman().expect("one block");
+    assert_eq!((f.chi2, f.f, f.f_p), (2.0, None, None));
+    close(f.p, (-1.0_f64).exp());
 }
 
 #[test]

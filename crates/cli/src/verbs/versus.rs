@@ -11,6 +11,8 @@ use slackline_formats::instance;
 use slackline_lab::campaign::{Method, MethodKind};
 use slackline_lab::versus::{Bounds, Drawn, Found, Search, drawn, schedule, worst};
 use slackline_model::Problem;
+use slackline_model::nearest::did_you_mean;
+use slackline_react::registry as policies;
 use slackline_schedule::registry::{ALL, Family, find};
 use slackline_view::plot::{Cell, matrix};
 use slackline_view::{Chart, gantt};
@@ -102,6 +104,12 @@ struct TableDocument {
 fn method(name: &str) -> Result<Method, Failure> {
     let planner = name.split(['?', ':']).next().unwrap_or(name);
     let kind = if find(planner).is_some() { MethodKind::Plan } else { MethodKind::Simulate };
+    let named = name.split('?').next().unwrap_or(name);
+    if kind == MethodKind::Simulate && !named.contains(':') && policies::find(named).is_none() {
+        let known = ALL.iter().map(|a| a.name).chain(policies::ALL.iter().map(|p| p.name));
+        let near = did_you_mean(named, known);
+        return Err(Failure::input(format!("there is no planner or policy {named}{near}")));
+    }
     Method::parse(kind, name).map_err(Failure::from)
 }
 

@@ -4,6 +4,7 @@ mod answers;
 mod bad_input;
 mod bad_luck;
 mod bridges;
+mod campaigns;
 mod cells;
 mod choices;
 mod common;

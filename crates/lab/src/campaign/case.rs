@@ -13,7 +13,7 @@ use slackline_generate::scenario::Surroundings;
 use slackline_model::problem::Inputs;
 use slackline_model::scenario::Knowledge;
 use slackline_model::schedule::Summary;
-use slackline_model::{Platform, Problem, Scenario, Workflow};
+use slackline_model::{Platform, Problem, Scenario, Schedule, Workflow};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -201,7 +201,7 @@ impl Campaign {
 
     fn seed_of_draw<T>(&self, part: &str, variant: &Variant<T>, repetition: u64) -> u64 {
         let repetition = if variant.source.is_drawn() { repetition } else { 1 };
-        self.seed_of(&format!("{part}/{}#{repetition}", parameters(variant)))
+        self.seed_of(&format!("{part}/{}#{repetition}", variant.parameters()))
     }
 
     fn described<T>(&self, part: &str, variant: &Variant<T>, repetition: u64) -> Value {
@@ -218,19 +218,8 @@ impl Campaign {
     }
 }
 
-/// A variant as text: the same for the same parameters, whatever the name of the section.
-fn parameters<T>(variant: &Variant<T>) -> String {
-    match &variant.source {
-        Source::Fixed { .. } => variant.label.clone(),
-        Source::Drawn { generator, given } => {
-            let given: Vec<String> = given.iter().map(|(n, v)| format!("{n}={v}")).collect();
-            format!("{}?{}", generator.name, given.join("&"))
-        }
-    }
-}
-
 fn name<T>(variant: &Variant<T>) -> String {
-    format!("{}:{}", variant.label, parameters(variant))
+    format!("{}:{}", variant.label, variant.parameters())
 }
 
 /// The runs of a combination at one draw.
@@ -388,12 +377,31 @@ impl Draw<'_> {
         }
     }
 
+    /// The plan or the course of the run of a method, for charts.
+    pub fn schedule(&self, stage: &Stage, method: &Method) -> Result<Schedule, String> {
+        match method.kind {
+            MethodKind::Plan => {
+                let problem = planned(stage)?;
+                let planner = method.planner(&problem, self.method_seed)?;
+                planner.plan(&problem).map_err(|error| error.to_string())
+            }
+            MethodKind::Simulate => {
+                let problem = stage.problem().map_err(|error| error.to_string())?;
+                let mut policy = method.policy(&problem, self.method_seed)?;
+                let outcome = stage.run_as(policy.as_mut(), Recording::KeepWork, None);
+                let outcome = outcome.map_err(|error| error.to_string())?;
+                match outcome.ending {
+                    Ending::Finished => Ok(outcome.schedule),
+                    Ending::CannotFinish(why) => Err(why.to_string()),
+                }
+            }
+        }
+    }
+
     /// The figures of a plan, as `slackline plan` has them.
     fn plan(&self, stage: &Stage, method: &Method) -> Result<[Option<f64>; METRICS.len()], String> {
         let (workflow, platform) = (&stage.workflow, &stage.platform);
-        let charges = usual_models(platform, workflow).charges();
-        let problem = Problem::charged(workflow, platform, &charges, Inputs::of(platform));
-        let problem = problem.map_err(|error| error.to_string())?;
+        let problem = planned(stage)?;
         let planner = method.planner(&problem, self.method_seed)?;
         let plan = planner.plan(&problem).map_err(|error| error.to_string())?;
         let summary = Summary::of(&problem, &plan);
@@ -450,6 +458,14 @@ impl Draw<'_> {
             Some(outcome.counters.replannings as f64),
         ])
     }
+}
+
+/// The problem as planners see it.
+fn planned(stage: &Stage) -> Result<Problem<'_>, String> {
+    let (workflow, platform) = (&stage.workflow, &stage.platform);
+    let charges = usual_models(platform, workflow).charges();
+    let problem = Problem::charged(workflow, platform, &charges, Inputs::of(platform));
+    problem.map_err(|error| error.to_string())
 }
 
 /// Turns a panic of a run into an error, so that the other runs continue.

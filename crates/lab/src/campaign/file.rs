@@ -8,7 +8,7 @@ use slackline_formats::{FileAccess, FormatError, Result, read_platform, read_wor
 use slackline_generate::registry::{self, Family, Generator};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::{Platform, Scenario, Workflow};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -83,17 +83,56 @@ pub enum Source<T> {
     },
 }
 
+impl<T> Variant<T> {
+    /// A variant as text: the same for the same parameters, whatever the name of the section.
+    pub(super) fn parameters(&self) -> String {
+        match &self.source {
+            Source::Fixed { .. } => self.label.clone(),
+            Source::Drawn { generator, given } => {
+                let given: Vec<String> = given.iter().map(|(n, v)| format!("{n}={v}")).collect();
+                format!("{}?{}", generator.name, given.join("&"))
+            }
+        }
+    }
+}
+
 impl<T> Source<T> {
     /// Whether two repetitions can differ.
     pub fn is_drawn(&self) -> bool {
-        const FIXED: [&str; 4] = ["processors", "cluster", "grid5000", "recorded"];
         match self {
             Source::Drawn { generator, given } => {
-                !FIXED.contains(&generator.name) || given.iter().any(|(n, _)| n.ends_with("spread"))
+                draws(generator.name, given.iter().map(|(name, _)| name))
             }
             Source::Fixed { .. } => false,
         }
     }
+}
+
+/// Whether a generator with these parameters depends on its seed.
+fn draws<'a>(generator: &str, mut parameters: impl Iterator<Item = &'a String>) -> bool {
+    const FIXED: [&str; 4] = ["processors", "cluster", "grid5000", "recorded"];
+    !FIXED.contains(&generator) || parameters.any(|name| name.ends_with("spread"))
+}
+
+/// Fails where two sections of a part have a member in common: its runs would be the same.
+fn check_distinct<T>(part: &str, variants: &[Variant<T>]) -> Result<()> {
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    for variant in variants {
+        let text = variant.parameters();
+        if let Some(first) = seen.insert(text.clone(), &variant.label) {
+            let message = match &variant.source {
+                Source::Fixed { .. } => format!("{text} is there twice"),
+                Source::Drawn { .. } => {
+                    format!(
+                        "{} and {first} both have {text}: the runs would be the same",
+                        variant.label
+                    )
+                }
+            };
+            return Err(FormatError::in_path(part, message));
+        }
+    }
+    Ok(())
 }
 
 #[derive(Deserialize)]
@@ -166,6 +205,9 @@ impl Campaign {
                 return Err(FormatError::in_path(name, "there is none: nothing would be run"));
             }
         }
+        check_distinct("workflows", &workflows)?;
+        check_distinct("platforms", &platforms)?;
+        check_distinct("scenarios", &scenarios)?;
         if scenarios.is_empty() {
             scenarios.push(Variant {
                 label: "still".to_string(),
@@ -230,6 +272,33 @@ impl Campaign {
             texts.iter().filter_map(move |text| Method::parse(kind, text).ok())
         });
         (file.question.clone(), methods.collect())
+    }
+
+    /// Columns that identify a draw of a part (`workflow`, `platform`, `scenario`) in the results of the campaign file
+    /// of this text: its name, its parameters, and the repetition where it is drawn. None if there is no such part.
+    pub fn unit_columns(text: &str, columns: &[String], part: &str) -> Option<Vec<String>> {
+        let file: CampaignFile = toml::from_str(text).ok()?;
+        let sections = match part {
+            "workflow" => file.workflows,
+            "platform" => file.platforms,
+            "scenario" => file.scenarios,
+            _ => return None,
+        };
+        let mut found = vec![part.to_string()];
+        let mut is_drawn = false;
+        for section in sections.values() {
+            let Some(generator) = section.get("generate").and_then(|name| name.as_str()) else {
+                continue;
+            };
+            is_drawn |= draws(generator, section.keys());
+            for key in section.keys() {
+                let named = [format!("{part}.{key}"), key.clone()];
+                let column = named.into_iter().find(|name| columns.contains(name));
+                found.extend(column.filter(|name| !found.contains(name)));
+            }
+        }
+        found.extend(is_drawn.then(|| "repetition".to_string()));
+        Some(found)
     }
 
     /// Gives every parameter a column: its own name, or one with the part in front where another

@@ -12,7 +12,7 @@ pub use export::{write_csv, write_records};
 pub use file::{Campaign, Repeat, Source, Variant};
 pub use method::{Method, MethodKind};
 pub use run::{Counts, Shard, run};
-pub use store::{Identity, Merged, Store, StoreError, merge};
+pub use store::{Identity, Merged, Store, StoreError, merge, merge_over};
 
 #[cfg(test)]
 mod tests;

@@ -126,12 +126,22 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens results for reading.
+    /// Opens results for reading. What a killed process left half written is taken back first.
     pub fn open(file: &Path) -> Result<Store> {
         let fault = Store::fault(file);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let connection = Connection::open_with_flags(file, flags).map_err(&fault)?;
-        connection.execute_batch("PRAGMA busy_timeout = 200;").map_err(&fault)?;
+        let opened = |flags: OpenFlags| -> rusqlite::Result<Connection> {
+            let connection = Connection::open_with_flags(file, flags)?;
+            connection.execute_batch("PRAGMA busy_timeout = 200;")?;
+            connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
+            Ok(connection)
+        };
+        let connection = match opened(OpenFlags::SQLITE_OPEN_READ_ONLY) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {
+                opened(OpenFlags::SQLITE_OPEN_READ_WRITE)
+            }
+            result => result,
+        };
+        let connection = connection.map_err(&fault)?;
         let mut store = Store {
             connection,
             file: file.to_path_buf(),
@@ -148,20 +158,21 @@ impl Store {
     fn set_up(&mut self, identity: &Identity) -> Result<()> {
         let metrics: Vec<String> = METRICS.iter().map(|m| format!("{m} REAL")).collect();
         let batch = format!(
-            "BEGIN;
-             CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+            "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
              CREATE TABLE runs (id INTEGER PRIMARY KEY, run_key TEXT UNIQUE NOT NULL, version TEXT NOT NULL,
                kind TEXT NOT NULL, repetition INTEGER NOT NULL, method TEXT NOT NULL, status TEXT NOT NULL,
                why TEXT NOT NULL, request TEXT NOT NULL);
              CREATE TABLE metrics (id INTEGER PRIMARY KEY REFERENCES runs(id), {});
-             CREATE TABLE timing (id INTEGER PRIMARY KEY REFERENCES runs(id), wall_seconds REAL);
-             COMMIT;",
+             CREATE TABLE timing (id INTEGER PRIMARY KEY REFERENCES runs(id), wall_seconds REAL);",
             metrics.join(", ")
         );
+        // Whole or not at all: a file that is half set up would be refused ever after.
+        self.begin()?;
         self.connection.execute_batch(&batch).map_err(Store::fault(&self.file))?;
         self.put("schema", SCHEMA)?;
         self.put("campaign", &identity.name)?;
-        self.put("seed", &identity.seed.to_string())
+        self.put("seed", &identity.seed.to_string())?;
+        self.commit()
     }
 
     /// Fails unless this is a file of results, and of that campaign.
@@ -299,6 +310,12 @@ impl Store {
 
     /// Adds a row; it is safe after [`Store::commit`].
     pub fn add(&mut self, row: &Row) -> Result<()> {
+        let version = self.version.clone();
+        self.add_of(row, &version)
+    }
+
+    /// Adds a row of some version of the program.
+    fn add_of(&mut self, row: &Row, version: &str) -> Result<()> {
         self.begin()?;
         let fault = Store::fault(&self.file);
         let names: Vec<String> = self.columns.iter().map(|c| quoted(&format!("f_{c}"))).collect();
@@ -311,7 +328,7 @@ impl Store {
         let status = if row.done { "done" } else { "failed" };
         let fixed = [
             row.key.as_str(),
-            &self.version,
+            version,
             row.kind.name(),
             &repetition,
             &row.method,
@@ -388,8 +405,20 @@ impl Store {
 }
 
 /// Brings the results of one campaign together from several files. Runs that are in more than one
-/// have to agree.
+/// have to agree. An output that is there is refused, so that no row is lost.
 pub fn merge(inputs: &[PathBuf], output: &Path) -> Result<Merged> {
+    if output.exists() {
+        return Err(StoreError::Input {
+            file: output.to_path_buf(),
+            message: "is there already".to_string(),
+            help: Some("write to another file".into()),
+        });
+    }
+    merge_over(inputs, output)
+}
+
+/// Brings results together likewise; an output that is there is replaced.
+pub fn merge_over(inputs: &[PathBuf], output: &Path) -> Result<Merged> {
     let stores = inputs.iter().map(|file| Store::open(file)).collect::<Result<Vec<_>>>()?;
     let first = &stores[0];
     let identity = first.identity()?;
@@ -455,14 +484,14 @@ fn merge_into(
             })
             .collect();
         let query = format!(
-            "SELECT run_key, kind, repetition, method, status, why, request, wall_seconds, {}, {}
-             FROM runs JOIN metrics USING (id) JOIN timing USING (id) WHERE version = ?1 ORDER BY run_key",
+            "SELECT run_key, kind, repetition, method, status, why, request, wall_seconds, {}, {}, version
+             FROM runs JOIN metrics USING (id) JOIN timing USING (id) ORDER BY run_key",
             metrics.join(", "),
             factors.join(", ")
         );
         let fault = Store::fault(&store.file);
         let mut query = store.connection.prepare(&query).map_err(&fault)?;
-        let mut rows = query.query([&store.version]).map_err(&fault)?;
+        let mut rows = query.query([]).map_err(&fault)?;
         while let Some(found) = rows.next().map_err(&fault)? {
             let read = || -> rusqlite::Result<Row> {
                 let kind: String = found.get(1)?;
@@ -490,12 +519,15 @@ fn merge_into(
                 })
             };
             let row = read().map_err(&fault)?;
+            let of: String = found.get(8 + METRICS.len() + columns.len()).map_err(&fault)?;
+            // Runs of other versions are kept, and not counted: they are not shown.
+            let counts = u64::from(of == version);
             match all.same(&row)? {
                 None => {
-                    all.add(&row)?;
-                    merged.rows += 1;
+                    all.add_of(&row, &of)?;
+                    merged.rows += counts;
                 }
-                Some(true) => merged.common += 1,
+                Some(true) => merged.common += counts,
                 Some(false) => {
                     let message = format!(
                         "does not agree with the others on a run of {} (repetition {}, {})",

@@ -83,6 +83,26 @@ fn an_extended_campaign_keeps_its_rows() {
     assert!(before.lines().all(|line| after.contains(&line)));
 }
 
+/// A process that is killed while it writes leaves a journal, with which a reader takes back what is half written.
+#[test]
+fn results_that_were_cut_off_can_be_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| folder.path().join(name);
+    let campaign = read(folder.path(), FILE).expect("a campaign");
+    let (_, whole) = carry_out(&campaign, &place("a.db"), WHOLE, 1);
+    let writer = rusqlite::Connection::open(place("a.db")).expect("results");
+    // Pages are written before the end of the transaction.
+    let batch = "PRAGMA cache_size = 2; PRAGMA synchronous = NORMAL; BEGIN;
+        UPDATE metrics SET makespan = 0; UPDATE runs SET why = hex(zeroblob(9999));";
+    writer.execute_batch(batch).expect("a transaction");
+    for end in ["", "-journal"] {
+        std::fs::copy(place(&format!("a.db{end}")), place(&format!("b.db{end}"))).expect("a copy");
+    }
+    drop(writer);
+    assert_eq!(csv(&Store::open(&place("b.db")).expect("results")), whole);
+    assert!(!place("b.db-journal").exists());
+}
+
 #[test]
 fn draws_end_where_the_half_width_is_reached() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -128,6 +148,12 @@ fn what_is_refused_and_why() {
         let text = format!("{error} {}", error.help.clone().unwrap_or_default());
         assert!(text.contains(says), "{to}: {text}");
     }
+    let again = format!("{FILE}\n[platforms.again]\ngenerate = \"processors\"\nprocessors = 3\n");
+    let error = read(folder.path(), &again).err().expect("runs that would be the same").to_string();
+    assert!(
+        error.contains("again and flat both have") || error.contains("flat and again"),
+        "{error}"
+    );
     let campaign = read(folder.path(), FILE).expect("a campaign");
     let file = folder.path().join("a.db");
     let store = |name: &str, seed| {

@@ -16,7 +16,9 @@ pub use warnings::{LevelEffect, Warning};
 
 use serde::Serialize;
 use serde::ser::SerializeMap;
-use slackline_analysis::statistics::{Blocks, Interval, Pairs, Scale, Sense, Summary, holm};
+use slackline_analysis::statistics::{
+    Blocks, Friedman, Interval, Pairs, Scale, Sense, Summary, holm,
+};
 use slackline_formats::csv::Csv;
 use slackline_formats::{FormatError, Result};
 use slackline_model::nearest::did_you_mean;
@@ -501,7 +503,9 @@ impl Data<'_> {
     }
 
     fn test(&self, table: &GroupTable) -> Option<Test> {
-        let friedman = table.blocks.friedman()?;
+        // Two methods have the tests of their pair, and one block shows no agreement.
+        let enough = |f: &Friedman| self.runs.methods.len() > 2 && f.blocks > 1;
+        let friedman = table.blocks.friedman().filter(enough)?;
         let name = |i: usize| self.runs.methods[i].clone();
         let nemenyi =
             friedman.nemenyi.iter().map(|&(a, b, p)| Nemenyi { a: name(a), b: name(b), p });
@@ -512,7 +516,7 @@ impl Data<'_> {
             friedman: friedman.chi2,
             friedman_p: friedman.p,
             iman_davenport: friedman.f,
-            iman_davenport_p: friedman.f_p,
+            iman_davenport_p: friedman.f_p?,
             cd: friedman.critical_difference,
             nemenyi: nemenyi.collect(),
         })

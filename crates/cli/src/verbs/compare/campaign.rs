@@ -124,7 +124,7 @@ impl Compare {
         output: &mut Output,
     ) -> Result<(), Failure> {
         self.tables(store, output)?;
-        let comparisons = self.comparisons(store, &campaign.methods)?;
+        let comparisons = self.comparisons(store, &campaign.methods, output)?;
         self.report(&comparisons, campaign, output)?;
         if let Some(folder) = &self.bundle {
             self.bundle(campaign, store, &comparisons, folder, output)?;
@@ -164,7 +164,7 @@ impl Compare {
         let text = store.campaign_text().map_err(failure)?.0;
         let identity = store.identity().map_err(failure)?;
         let (question, methods) = Campaign::outline(&text);
-        let comparisons = self.comparisons(&store, &methods)?;
+        let comparisons = self.comparisons(&store, &methods, output)?;
         self.show(&comparisons, &identity.name, output)?;
         if let Some(path) = &self.report {
             let about = html::About {
@@ -172,11 +172,7 @@ impl Compare {
                 question: &question,
                 file: &text,
                 version: &store.campaign_text().map_err(failure)?.1,
-                command: format!(
-                    "slackline compare {} --report {}",
-                    file.display(),
-                    path.display()
-                ),
+                command: self.command(),
             };
             let page = html::page(&about, &comparisons, &[]);
             output.files.write(path, |out| out.write_all(page.as_bytes()))?;
@@ -218,6 +214,11 @@ impl Compare {
             let near = did_you_mean(name, columns());
             return Err(Failure::input(format!("--by: there is no factor {name}{near}")));
         }
+        let keys = || columns().chain(["repetition"]);
+        if let Some(name) = self.unit.iter().find(|name| !keys().any(|c| c == *name)) {
+            let near = did_you_mean(name, keys());
+            return Err(Failure::input(format!("--unit: there is no column {name}{near}")));
+        }
         let methods = || campaign.methods.iter().map(|m| m.text.as_str());
         match self.against.as_deref().filter(|name| !methods().any(|m| m == *name)) {
             Some(name) => {
@@ -233,8 +234,15 @@ impl Compare {
         &self,
         store: &Store,
         methods: &[Method],
+        output: &Output,
     ) -> Result<Vec<(MethodKind, Comparison)>, Failure> {
-        let options = self.measured()?;
+        let mut options = self.measured()?;
+        // A part of a campaign as a unit is what was drawn of it.
+        let text = store.campaign_text().map_err(failure)?.0;
+        let columns = |name: &String| Campaign::unit_columns(&text, store.columns(), name);
+        let units = options.unit.iter();
+        options.unit =
+            units.flat_map(|name| columns(name).unwrap_or_else(|| vec![name.clone()])).collect();
         let table = store.table_of(&options.metric).map_err(failure)?;
         if table.is_empty() {
             let message = format!("{}: there are no runs", store.file().display());
@@ -265,6 +273,13 @@ impl Compare {
             }
             let found = compare(&of_kind, &options).map_err(|e| e.in_file(store.file()))?;
             comparisons.push((kind, found));
+        }
+        for (kind, found) in &comparisons {
+            let prefix = match comparisons.len() {
+                1 => String::new(),
+                _ => format!("{}-", kind.name()),
+            };
+            self.draw(&prefix, found, output)?;
         }
         Ok(comparisons)
     }
@@ -321,7 +336,7 @@ impl Compare {
             question: &campaign.question,
             file: &campaign.text,
             version: VERSION,
-            command: format!("slackline compare {}", self.files[0].display()),
+            command: self.command(),
         };
         html::page(&about, comparisons, &html::gantts(campaign))
     }

@@ -2,7 +2,6 @@
 //! no script.
 
 use super::report::{number, variation, words};
-use slackline_engine::{Ending, Recording};
 use slackline_lab::campaign::{Campaign, MethodKind};
 use slackline_lab::compare::{Comparison, GroupTable, Pair};
 use slackline_view::plot::{self, BoxPlot, Cell, Line, Point};
@@ -31,7 +30,8 @@ figure{margin:1rem 0}img{max-width:100%;height:auto;border:1px solid #8884;borde
 th,td{padding:.25rem .6rem;text-align:right;border-bottom:1px solid #8884;white-space:nowrap}\
 th:first-child,td:first-child,.l{text-align:left}pre{overflow-x:auto;font-size:.8rem;padding:.6rem;background:#8881}\
 .lead{font-size:1.1rem}.note{color:#666}li{margin:.2rem 0}\
-@media (prefers-color-scheme:dark){.note{color:#aaa}}";
+@media (prefers-color-scheme:dark){.note{color:#aaa}}\
+@media (max-width:40rem){figure{overflow-x:auto}figure img{max-width:160%}}";
 
 pub(in crate::verbs) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
@@ -94,7 +94,17 @@ pub(super) fn page(
             let _ = writeln!(out, "<h2>{judged}</h2>");
         }
         answer(&mut out, found);
-        pictures(&mut out, found);
+        out.push_str("<h3>Pictures</h3>\n");
+        for (title, svg) in pictures(found, MOST_GROUPS) {
+            picture(&mut out, &svg, &title);
+        }
+        if found.tables.len() > MOST_GROUPS {
+            let _ = writeln!(
+                out,
+                "<p class=\"note\">Pictures of {} further groups are left out; --figures writes all.</p>",
+                found.tables.len() - MOST_GROUPS
+            );
+        }
         tables(&mut out, found);
     }
     if !gantts.is_empty() {
@@ -220,12 +230,14 @@ fn sentence(pair: &Pair, metric: &str) -> String {
     }
 }
 
-fn pictures(out: &mut String, found: &Comparison) {
-    out.push_str("<h3>Pictures</h3>\n");
+/// Groups whose pictures are on a page: more would be a wall.
+const MOST_GROUPS: usize = 8;
+
+/// Titles and pictures of a comparison, for so many groups at most.
+pub(super) fn pictures(found: &Comparison, most: usize) -> Vec<(String, String)> {
+    let mut album = Vec::new();
     let metric = &found.metric;
-    if let [factor, ..] = found.by.as_slice()
-        && found.by.len() == 1
-    {
+    if let [factor] = found.by.as_slice() {
         let levels: Vec<String> = found
             .tables
             .iter()
@@ -241,35 +253,56 @@ fn pictures(out: &mut String, found: &Comparison) {
             });
             Line { name: method.clone(), points: points.collect() }
         };
+        album.extend(ratios(found, factor, &levels));
         let lines: Vec<Line> = found.methods.iter().map(line).collect();
         let title = format!("Mean {metric} by {factor}");
-        let svg = plot::lines(
-            &title,
-            &format!("{metric}, mean and 95 % interval"),
-            factor,
-            &levels,
-            &lines,
-        );
-        picture(out, &svg, &title);
+        let label = format!("{metric}, mean and 95 % interval");
+        let svg = plot::lines(&title, &label, factor, &levels, &lines);
+        album.push((title, svg));
     }
     if found.by.len() == 2 && found.methods.len() > 1 {
-        heat(out, found);
+        album.extend(heat(found));
     }
-    // Many groups would be a wall of pictures.
-    for table in found.tables.iter().take(8) {
-        of_group(out, found, table);
+    for table in found.tables.iter().take(most) {
+        of_group(&mut album, found, table);
     }
-    if found.tables.len() > 8 {
-        let _ = writeln!(
-            out,
-            "<p class=\"note\">Pictures of {} further groups are left out.</p>",
-            found.tables.len() - 8
-        );
+    album
+}
+
+/// Every method over a reference by the levels of a factor: the method that all pairs are with, else the first one.
+fn ratios(found: &Comparison, factor: &str, levels: &[String]) -> Option<(String, String)> {
+    let reference = &found.pairs.first()?.a;
+    let line = |method: &String| {
+        let points = found.tables.iter().enumerate().filter_map(|(at, table)| {
+            let x = at as f64;
+            if method == reference {
+                return Some(Point { x, y: 1.0, band: None });
+            }
+            let of_group = |p: &&Pair| p.factors == table.factors && p.a == *reference;
+            let pair = found.pairs.iter().filter(of_group).find(|p| p.b == *method)?;
+            let band = pair.ratio_low.zip(pair.ratio_high);
+            let band = band.map(|(low, high)| (1.0 / high, 1.0 / low));
+            Some(Point { x, y: 1.0 / pair.ratio?, band })
+        });
+        Line { name: method.clone(), points: points.collect() }
+    };
+    let lines: Vec<Line> = found.methods.iter().map(line).collect();
+    if lines.iter().any(|line| line.points.is_empty()) {
+        return None;
     }
+    let title = format!("{} over that of {reference} by {factor}", capital(&found.metric));
+    let label = "geometric mean of ratios over common blocks, 95 % interval";
+    let svg = plot::lines(&title, label, factor, levels, &lines);
+    Some((title, svg))
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The ratio of the first two methods over two factors.
-fn heat(out: &mut String, found: &Comparison) {
+fn heat(found: &Comparison) -> Option<(String, String)> {
     let level =
         |t: &GroupTable, at: usize| t.factors.0.get(at).map_or(String::new(), |f| f.1.to_string());
     let (mut rows, mut columns): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
@@ -281,7 +314,7 @@ fn heat(out: &mut String, found: &Comparison) {
             }
         }
     }
-    let Some(first) = found.pairs.first() else { return };
+    let first = found.pairs.first()?;
     let mut cells = vec![vec![None; columns.len()]; rows.len()];
     for pair in found.pairs.iter().filter(|p| p.a == first.a && p.b == first.b) {
         let place = |at: usize, list: &[String]| {
@@ -295,10 +328,11 @@ fn heat(out: &mut String, found: &Comparison) {
     let title = format!("{} of {} over that of {}", found.metric, first.a, first.b);
     let note =
         format!("rows: {}; columns: {}; blue: {} is less", found.by[0], found.by[1], first.a);
-    picture(out, &plot::matrix(&title, &note, &rows, &columns, &cells), &title);
+    let svg = plot::matrix(&title, &note, &rows, &columns, &cells);
+    Some((title, svg))
 }
 
-fn of_group(out: &mut String, found: &Comparison, table: &GroupTable) {
+fn of_group(album: &mut Vec<(String, String)>, found: &Comparison, table: &GroupTable) {
     let place =
         if table.factors.0.is_empty() { String::new() } else { format!(" at {}", table.factors) };
     let metric = &found.metric;
@@ -312,7 +346,8 @@ fn of_group(out: &mut String, found: &Comparison, table: &GroupTable) {
         })
         .collect();
     let title = format!("Spread of {metric}{place}");
-    picture(out, &plot::boxes(&title, metric, &boxes), &title);
+    let svg = plot::boxes(&title, metric, &boxes);
+    album.push((title, svg));
     if found.methods.len() < 2 {
         return;
     }
@@ -324,7 +359,8 @@ fn of_group(out: &mut String, found: &Comparison, table: &GroupTable) {
         .collect();
     if let Some(profiles) = profiles {
         let title = format!("Performance profile{place}");
-        picture(out, &plot::profiles(&title, &profiles), &title);
+        let svg = plot::profiles(&title, &profiles);
+        album.push((title, svg));
     }
     let cell = |a: &String, b: &String| {
         let find = |x: &String, y: &String| {
@@ -341,7 +377,8 @@ fn of_group(out: &mut String, found: &Comparison, table: &GroupTable) {
         found.methods.iter().map(|a| found.methods.iter().map(|b| cell(a, b)).collect()).collect();
     let title = format!("Row over column{place}");
     let note = "ratios; blue: the row is better, orange: worse";
-    picture(out, &plot::matrix(&title, note, &found.methods, &found.methods, &cells), &title);
+    let svg = plot::matrix(&title, note, &found.methods, &found.methods, &cells);
+    album.push((title, svg));
     if let Some(test) = found.tests.iter().find(|t| t.factors == table.factors) {
         let ranks: Vec<(String, f64)> = found
             .groups
@@ -350,7 +387,8 @@ fn of_group(out: &mut String, found: &Comparison, table: &GroupTable) {
             .filter_map(|g| Some((g.method.clone(), g.rank?)))
             .collect();
         let title = format!("Critical differences{place}");
-        picture(out, &plot::critical_difference(&title, &ranks, test.cd), &title);
+        let svg = plot::critical_difference(&title, &ranks, test.cd);
+        album.push((title, svg));
     }
 }
 
@@ -469,19 +507,9 @@ pub(super) fn gantts(campaign: &Campaign) -> Vec<(String, String)> {
         for method in campaign.methods_of(combination).take(4) {
             let Ok(problem) = stage.problem() else { continue };
             let title = format!("{} {}", kind.name(), method.text);
-            let chart = match kind {
-                MethodKind::Plan => {
-                    let planner = method.planner(&problem, 0).ok();
-                    let plan = planner.and_then(|p| p.plan(&problem).ok());
-                    plan.map(|plan| Chart::of_schedule(&problem, &plan))
-                }
-                MethodKind::Simulate => method.policy(&problem, 0).ok().and_then(|mut policy| {
-                    let run = stage.run_as(policy.as_mut(), Recording::KeepWork, None).ok();
-                    let run = run.filter(|outcome| outcome.ending == Ending::Finished)?;
-                    Some(Chart::of_schedule(&problem, &run.schedule))
-                }),
-            };
-            if let Some(chart) = chart {
+            let schedule = draw.schedule(&stage, method);
+            if let Ok(schedule) = schedule {
+                let chart = Chart::of_schedule(&problem, &schedule);
                 charts.push((title, gantt::svg(&chart, &gantt::SvgOptions::default())));
             }
         }

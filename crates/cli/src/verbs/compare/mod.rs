@@ -51,6 +51,9 @@ pub(crate) struct Compare {
     /// Write a page with words, pictures and tables, in one file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Write the pictures of that page into a folder, each as .svg and .png
+    #[arg(long, value_name = "DIR", conflicts_with = "no_regression")]
+    figures: Option<PathBuf>,
     /// Write a folder from which the campaign can be run again elsewhere
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
@@ -209,19 +212,81 @@ impl Compare {
                 question: "",
                 file: "",
                 version: campaign::VERSION,
-                command: format!(
-                    "slackline compare {} --report {}",
-                    path.display(),
-                    file.display()
-                ),
+                command: self.command(),
             };
             let kinds = [(MethodKind::Simulate, comparison)];
             let page = html::page_of_results(&about, &kinds);
             output.files.write(file, |out| out.write_all(page.as_bytes()))?;
             let [(_, comparison)] = kinds;
+            self.draw("", &comparison, output)?;
             return self.show_one(&comparison, output);
         }
+        self.draw("", &comparison, output)?;
         self.show_one(&comparison, output)
+    }
+
+    /// Writes the pictures of a comparison, if they are wanted, under names that begin with `prefix`.
+    fn draw(&self, prefix: &str, found: &Comparison, output: &Output) -> Result<(), Failure> {
+        let Some(folder) = &self.figures else { return Ok(()) };
+        let mut names: Vec<String> = Vec::new();
+        for (title, svg) in html::pictures(found, usize::MAX) {
+            let mut name = prefix.to_string();
+            for letter in title.to_lowercase().chars() {
+                match letter {
+                    letter if letter.is_alphanumeric() || letter == '.' => name.push(letter),
+                    _ if name.ends_with('-') => {}
+                    _ => name.push('-'),
+                }
+            }
+            // Levels that differ in other signs alone.
+            while names.contains(&name) {
+                name.push('+');
+            }
+            for extension in ["svg", "png"] {
+                let path = folder.join(format!("{name}.{extension}"));
+                crate::picture::write(&output.files, &path, &svg)?;
+            }
+            names.push(name);
+        }
+        Ok(())
+    }
+
+    /// The command that makes the same page.
+    fn command(&self) -> String {
+        let mut words: Vec<String> = ["slackline", "compare"].map(str::to_string).to_vec();
+        words.extend(self.files.iter().map(|file| file.to_string_lossy().into_owned()));
+        let mut option = |name: &str, value: String| words.extend([name.to_string(), value]);
+        for (name, list) in [
+            ("--by", &self.by),
+            ("--metric", &self.metric),
+            ("--ignore", &self.ignore),
+            ("--unit", &self.unit),
+        ] {
+            if !list.is_empty() {
+                option(name, list.join(","));
+            }
+        }
+        for (name, value) in [("--method", &self.method), ("--against", &self.against)] {
+            value.iter().for_each(|value| option(name, value.clone()));
+        }
+        if let Some(better) = self.better {
+            let word = if matches!(better, Better::Higher) { "higher" } else { "lower" };
+            option("--better", word.to_string());
+        }
+        if self.equal > 0.0 {
+            option("--equal", self.equal.to_string());
+        }
+        if matches!(self.scale, ScaleName::Log) {
+            option("--scale", "log".to_string());
+        }
+        if let Some(path) = &self.report {
+            option("--report", path.to_string_lossy().into_owned());
+        }
+        let plain = |c: char| c.is_alphanumeric() || "-_./,=%+:".contains(c);
+        let word = |word: &String| {
+            if word.chars().all(plain) { word.clone() } else { slurm::quoted(word) }
+        };
+        words.iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
     fn show_one(&self, comparison: &Comparison, output: &mut Output) -> Result<(), Failure> {

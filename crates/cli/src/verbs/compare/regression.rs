@@ -69,11 +69,14 @@ impl Compare {
 fn tell(found: &Regression, output: &mut Output) -> Result<(), Failure> {
     let headline = format!("{} in both", count(found.runs, "run"));
     output.say(&format!("{}\n\n", output.bold(&headline)))?;
-    let mut table =
-        Table::new(&["<metric", ">old", ">new", ">change", "<95 % interval", "<verdict"]);
+    let has_tolerance = found.metrics.iter().any(|metric| metric.tolerance > 0.0);
+    let mut head = vec!["<metric", ">old", ">new", ">change", "<95 % interval"];
+    head.extend(has_tolerance.then_some(">tolerated"));
+    head.push("<verdict");
+    let mut table = Table::new(&head);
     for metric in &found.metrics {
         let number = |value: Option<f64>| value.map_or("-".to_string(), super::report::number);
-        table.row([
+        let mut row = vec![
             metric.metric.clone(),
             number(metric.old),
             number(metric.new),
@@ -84,8 +87,13 @@ fn tell(found: &Regression, output: &mut Output) -> Result<(), Failure> {
                 }
                 _ => "unknown".to_string(),
             },
-            words(metric),
-        ]);
+        ];
+        if has_tolerance {
+            let tolerated = super::report::number(metric.tolerance * 100.0);
+            row.push(format!("{tolerated} %"));
+        }
+        row.push(metric.verdict.name().to_string());
+        table.row(row);
     }
     output.say(&table.render(output.width))?;
     let mut notes = Vec::new();
@@ -106,7 +114,24 @@ fn tell(found: &Regression, output: &mut Output) -> Result<(), Failure> {
         Verdict::Open => "Open: nothing is known to be worse, but the runs do not exclude it.",
         Verdict::Held | Verdict::Gain => "Held: nothing became worse than tolerated.",
     };
-    output.say(&format!("\n{}\n", output.bold(verdict)))
+    output.say(&format!("\n{}\n", output.bold(verdict)))?;
+    output.say(&crate::table::wrap(&words(found), 2, output.width))
+}
+
+/// The metrics of each verdict in words.
+fn words(found: &Regression) -> String {
+    let kinds = [
+        (Verdict::Loss, "Worse"),
+        (Verdict::Open, "Not decided by these runs"),
+        (Verdict::Gain, "Better"),
+        (Verdict::Held, "Not worse"),
+    ];
+    let sentences = kinds.into_iter().filter_map(|(verdict, word)| {
+        let of_kind = found.metrics.iter().filter(|metric| metric.verdict == verdict);
+        let names: Vec<&str> = of_kind.map(|metric| metric.metric.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{word}: {}.", names.join(", ")))
+    });
+    sentences.collect::<Vec<_>>().join(" ")
 }
 
 fn shown(metric: &Change, value: f64) -> String {
@@ -114,19 +139,4 @@ fn shown(metric: &Change, value: f64) -> String {
         "ratio" => format!("{:+.2} %", (value - 1.0) * 100.0),
         _ => format!("{value:+.4}"),
     }
-}
-
-fn words(metric: &Change) -> String {
-    let tolerated = if metric.tolerance > 0.0 {
-        format!(" (tolerance {} %)", super::report::number(metric.tolerance * 100.0))
-    } else {
-        String::new()
-    };
-    let word = match metric.verdict {
-        Verdict::Gain => "gain: it became better",
-        Verdict::Held => "held: not worse",
-        Verdict::Loss => "loss: it became worse",
-        Verdict::Open => "open: too few runs to tell",
-    };
-    format!("{word}{tolerated}")
 }

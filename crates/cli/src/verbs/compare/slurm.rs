@@ -8,7 +8,7 @@ use crate::interrupt;
 use crate::output::Output;
 use crate::progress::Bar;
 use crate::table::count;
-use slackline_lab::campaign::{Campaign, Store, merge};
+use slackline_lab::campaign::{Campaign, Store, merge_over};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,7 +66,8 @@ impl Compare {
             );
         }
         let inputs: Vec<PathBuf> = (1..=parts).map(|part| folder.results(part)).collect();
-        merge(&inputs, file).map_err(failure)?;
+        // The parts began with the runs that were there.
+        merge_over(&inputs, file).map_err(failure)?;
         folder.remove();
         Ok(())
     }
@@ -243,6 +244,6 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// A word of a shell script.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
