@@ -1,6 +1,7 @@
-"""Runs a graph of sleeping tasks with Dask: GRAPH.json WORKERS FOLDER."""
+"""Runs a graph of sleeping tasks with Dask: GRAPH.json WORKERS FOLDER. The task $FLAKY fails once."""
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -8,15 +9,22 @@ from pathlib import Path
 from dask.distributed import Client, LocalCluster, get_task_stream
 
 
-def work(seconds, *_):
+def work(seconds, marker, *_):
     time.sleep(seconds)
+    if marker and not os.path.exists(marker):
+        Path(marker).touch()
+        raise RuntimeError("fails once")
     return b"0" * 1000
 
 
 def main():
     graph = json.loads(Path(sys.argv[1]).read_text())
     workers, folder = int(sys.argv[2]), Path(sys.argv[3])
-    tasks = {name: (work, seconds, *parents) for name, (seconds, parents) in graph.items()}
+    flaky = os.environ.get("FLAKY")
+    tasks = {
+        name: (work, seconds, str(folder / "failed-once") if name == flaky else None, *parents)
+        for name, (seconds, parents) in graph.items()
+    }
     edges = {name: parents for name, (_, parents) in graph.items()}
     used = {parent for _, parents in graph.values() for parent in parents}
     ends = [name for name in graph if name not in used]
@@ -27,7 +35,7 @@ def main():
         client.wait_for_workers(workers)
         begun = time.time()
         with get_task_stream(filename=None) as stream:
-            client.get(tasks, ends, optimize_graph=False)
+            client.get(tasks, ends, optimize_graph=False, retries=1 if flaky else None)
         seconds = time.time() - begun
 
         def plain(value):

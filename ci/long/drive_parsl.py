@@ -1,4 +1,4 @@
-"""Runs a graph of sleeping tasks with Parsl: GRAPH.json WORKERS FOLDER."""
+"""Runs a graph of sleeping tasks with Parsl: GRAPH.json WORKERS FOLDER. The task $FLAKY fails once."""
 
 import json
 import os
@@ -15,10 +15,14 @@ from parsl.providers import LocalProvider
 
 
 @python_app
-def work(seconds, *_):
+def work(seconds, marker, *_):
+    import os.path
     import time as clock
 
     clock.sleep(seconds)
+    if marker and not os.path.exists(marker):
+        open(marker, "w").close()
+        raise RuntimeError("fails once")
     return 0
 
 
@@ -34,11 +38,14 @@ def main():
         provider=LocalProvider(init_blocks=1, max_blocks=1),
     )
     hub = MonitoringHub(hub_address="127.0.0.1", resource_monitoring_interval=1)
-    parsl.load(Config(executors=[executor], monitoring=hub, run_dir="runinfo"))
+    flaky = os.environ.get("FLAKY")
+    retries = 1 if flaky else 0
+    parsl.load(Config(executors=[executor], monitoring=hub, run_dir="runinfo", retries=retries))
     begun = time.time()
     futures = {}
     for name, (seconds, parents) in graph.items():
-        futures[name] = work(seconds, *[futures[parent] for parent in parents])
+        marker = os.path.abspath("failed-once") if name == flaky else None
+        futures[name] = work(seconds, marker, *[futures[parent] for parent in parents])
     for future in futures.values():
         future.result()
     print(time.time() - begun)

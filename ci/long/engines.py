@@ -38,8 +38,8 @@ def fresh(name):
     return folder
 
 
-def write(graph, name, folder):
-    (folder / "workflow.toml").write_text(shapes.toml(graph, name, SLACKLINE))
+def write(graph, name, folder, command=None):
+    (folder / "workflow.toml").write_text(shapes.toml(graph, name, command or SLACKLINE))
     (folder / "graph.json").write_text(json.dumps(graph))
     return folder
 
@@ -64,10 +64,10 @@ def parsl(folder, workers):
     return float(done.stdout.split()[-1]), [folder / "runinfo" / "monitoring.db"]
 
 
-def makeflow(folder, workers):
+def makeflow(folder, workers, *options):
     call(SLACKLINE, "convert", "workflow.toml", "w.makeflow", "--to", "makeflow", cwd=folder)
     begun = time.time()
-    call("makeflow", "-T", "local", "-j", workers, "--log-verbose", "w.makeflow", cwd=folder)
+    call("makeflow", "-T", "local", "-j", workers, "--log-verbose", *options, "w.makeflow", cwd=folder)
     return time.time() - begun, [folder / "w.makeflow.makeflowlog"]
 
 
@@ -118,6 +118,32 @@ def check():
             expect("ro-crate: tasks", facts["tasks"], len(graph))
             expect("ro-crate: edges", facts["edges"], edges)
             print(f"ro-crate: {facts['tasks']} tasks, {facts['edges']} edges, closed loop {ratio:.4f}")
+
+
+    attempts(graph, edges, engines)
+
+
+def attempts(graph, edges, engines):
+    """A task that fails once: every engine repeats it, and both attempts are found."""
+    flaky = "t3"
+    os.environ["FLAKY"] = flaky
+    options = {"snakemake": ["--retries", "1"], "makeflow": ["--retry"], "dask": [], "parsl": []}
+    for name in [name for name in options if name in engines]:
+        folder = fresh(f"attempts-{name}")
+        command = folder / "once"
+        command.write_text(
+            f'#!/bin/sh\ncase "$*" in\n*"--out {flaky}.out"*)\n'
+            f"    [ -e failed-once ] || {{ touch failed-once; sleep 1; exit 1; }} ;;\nesac\n"
+            f'exec {SLACKLINE} "$@"\n'
+        )
+        command.chmod(0o755)
+        write(graph, name, folder, command)
+        _, paths = engines[name](folder, 2, *options[name])
+        facts, ratio = closed_loop(f"attempts-{name}", paths)
+        found = [facts[key] for key in ("tasks", "edges", "attempts", "failed_attempts")]
+        expect(f"{name}: tasks, edges, attempts, failed", found, [len(graph), edges, len(graph) + 1, 1])
+        print(f"{name}: {facts['attempts']} attempts, {facts['failed_attempts']} failed, closed loop {ratio:.4f}")
+    del os.environ["FLAKY"]
 
 
 def predict():

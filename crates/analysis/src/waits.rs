@@ -5,7 +5,8 @@
 //! so that their seconds add up to the makespan.
 
 use serde::Serialize;
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 /// One task of a run, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -210,6 +211,22 @@ impl Busy {
         busy
     }
 
+    /// Seconds between two dates in which a host has as many free cores.
+    fn roomy(&self, cores: u32, from: f64, to: f64) -> f64 {
+        let first = self.changes.partition_point(|&at| at <= from);
+        let last = self.changes.partition_point(|&at| at < to);
+        let inside = self.changes.get(first..last).unwrap_or_default();
+        let mut seconds = 0.0;
+        let mut since = from;
+        for &at in inside.iter().chain(std::iter::once(&to)) {
+            if !self.is_full(cores, (since + at) / 2.0) {
+                seconds += at - since;
+            }
+            since = at;
+        }
+        seconds
+    }
+
     fn is_full(&self, cores: u32, at: f64) -> bool {
         let index = self.changes.partition_point(|&change| change <= at);
         index.checked_sub(1).is_some_and(|index| self.room[index] < cores)
@@ -241,9 +258,10 @@ impl Change {
     pub const NONE: Change = Change { slots: 1, queue: true, failures: true };
 }
 
-/// Repeats a run task by task, in the order of their starts: each begins once its parents have ended, its
-/// waits other than for slots have passed (those after its last wait for a slot, once there is one), and a host has
-/// room (its own if possible). Returns the makespan.
+/// Repeats a run task by task and returns its makespan. A task begins once its parents have ended, its waits for
+/// anything but a slot have passed, and a host has room (its own if possible). Waits pass only while a host has room:
+/// so they did in the run, where they were counted while one had. With as many slots as there were, the tasks of a
+/// host begin in the order in which they did: an engine may keep a slot for a task that is about to become ready.
 pub fn repeat(run: &Steps, change: Change) -> f64 {
     let busy = Busy::of(run);
     let count = run.steps.len();
@@ -254,109 +272,218 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
         starts.fold(f64::INFINITY, f64::min)
     };
     order.sort_by(|&a, &b| first(a).total_cmp(&first(b)).then(a.cmp(&b)));
-    let place: BTreeMap<usize, usize> = order.iter().enumerate().map(|(at, &t)| (t, at)).collect();
-    let mut plans: Vec<(f64, f64)> = vec![(0.0, 0.0); count]; // delay once ready, seconds
-    let mut late = vec![0.0; count]; // delay once there is a slot
-    for &task in &order {
-        let step = &run.steps[task];
-        let begun = first(task);
-        let parents = step.parents.iter().filter_map(|&p| run.steps[p].ran).map(|r| r.1);
-        let ready = parents.filter(|&end| end <= begun).fold(run.began, f64::max).min(begun);
-        let mut links = Vec::new();
-        wait(&mut links, run, &busy, task, ready, begun);
-        let counts = |cause: Cause| match cause {
-            Cause::Slot => false,
-            Cause::Queue => change.queue,
-            _ => true,
-        };
-        // The latest link comes first: what follows the last wait for a slot is no part of the delay before it.
-        let after = links.iter().position(|l| l.cause == Cause::Slot).unwrap_or(0);
-        let seconds_of = |links: &[Link]| -> f64 {
-            links.iter().filter(|l| counts(l.cause)).map(|l| l.to - l.from).sum()
-        };
-        late[task] = seconds_of(&links[..after]);
-        let delay = seconds_of(&links[after..]);
-        let (start, end) = step.ran.unwrap_or((begun, begun));
-        let seconds = if change.failures { end - begun } else { end - start };
-        plans[task] = (delay, seconds);
-    }
-    let cores: Vec<u32> = run.cores.iter().map(|&c| c.saturating_mul(change.slots)).collect();
-    let mut free = cores.clone();
-    let mut ends: Vec<Option<f64>> = vec![None; count];
+    let mut plans: Vec<Plan> = vec![Plan::default(); count];
     let mut missing: Vec<usize> = vec![0; count];
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for &task in &order {
-        for &parent in run.steps[task].parents.iter().filter(|p| place.contains_key(p)) {
-            // A task that began before its parent ended did not wait for it.
-            if run.steps[parent].ran.is_some_and(|r| r.1 <= first(task)) {
+    for (place, &task) in order.iter().enumerate() {
+        let step = &run.steps[task];
+        let begun = first(task);
+        // A task that began before its parent ended did not wait for it.
+        let mut ready = run.began;
+        for &parent in &step.parents {
+            if let Some((_, end)) = run.steps[parent].ran.filter(|r| r.1 <= begun) {
+                ready = ready.max(end);
                 missing[task] += 1;
                 children[parent].push(task);
             }
         }
+        let mut links = Vec::new();
+        wait(&mut links, run, &busy, task, ready.min(begun), begun);
+        let counted = links.iter().filter(|l| change.queue || l.cause != Cause::Queue);
+        let wait = counted.map(|l| busy.roomy(step.cores, l.from, l.to)).sum();
+        let (start, end) = step.ran.unwrap_or((begun, begun));
+        let seconds = if change.failures { end - begun } else { end - start };
+        plans[task] = Plan { place, wait, seconds };
     }
-    // Events in order of date: a task may start (its delay has passed), or ends.
-    let mut events: std::collections::BinaryHeap<std::cmp::Reverse<(Date, u8, usize, usize)>> =
-        Default::default();
-    let mut waiting: std::collections::BTreeSet<(usize, usize)> = Default::default();
-    for &task in order.iter().filter(|&&t| missing[t] == 0) {
-        events.push(std::cmp::Reverse((Date(run.began + plans[task].0), 1, task, 0)));
-    }
-    // With as many slots as there were, tasks of a host begin in the order in which they did: an engine may keep a slot
-    // for a task that is about to become ready.
-    let own_host = |task: usize| run.steps[task].host.min(cores.len().saturating_sub(1));
-    let mut turns: Vec<VecDeque<usize>> = vec![VecDeque::new(); cores.len()];
-    if change.slots == 1 {
-        order.iter().for_each(|&task| turns[own_host(task)].push_back(task));
-    }
-    let mut now = run.began;
-    while let Some(std::cmp::Reverse((Date(at), kind, task, host))) = events.pop() {
-        now = at;
-        if kind == 0 {
-            free[host] += run.steps[task].cores.min(cores[host]);
-            ends[task] = Some(at);
-            for &child in &children[task] {
-                missing[child] -= 1;
-                if missing[child] == 0 {
-                    events.push(std::cmp::Reverse((Date(at + plans[child].0), 1, child, 0)));
+    Repetition::of(run, change, order, plans).run(missing, &children)
+}
+
+/// Course of a task in a repeated run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Plan {
+    /// Position in the order of starts.
+    place: usize,
+    /// Seconds that it waits once ready, while a host has room for it.
+    wait: f64,
+    /// Seconds that it takes.
+    seconds: f64,
+}
+
+/// Tasks that hold the same number of cores: one clock that passes while a host has room for them.
+#[derive(Debug, Default)]
+struct Width {
+    clock: f64,
+    /// Clock at which tasks have waited, earliest first.
+    due: BinaryHeap<Reverse<(Date, usize)>>,
+}
+
+/// A repeated run.
+struct Repetition<'r> {
+    run: &'r Steps,
+    change: Change,
+    plans: Vec<Plan>,
+    cores: Vec<u32>,
+    free: Vec<u32>,
+    /// Seconds since the begin of the run.
+    now: f64,
+    widths: BTreeMap<u32, Width>,
+    /// Ends of tasks on hosts.
+    ends: BinaryHeap<Reverse<(Date, usize, usize)>>,
+    /// Tasks that need nothing but a host, by their place in the order of starts; those that take no time need none.
+    waiting: BTreeSet<(usize, usize)>,
+    /// By host: tasks that have not begun and take time, in the order in which they did.
+    turns: Vec<VecDeque<usize>>,
+}
+
+impl<'r> Repetition<'r> {
+    fn of(run: &'r Steps, change: Change, order: Vec<usize>, plans: Vec<Plan>) -> Repetition<'r> {
+        let cores: Vec<u32> = run.cores.iter().map(|&c| c.saturating_mul(change.slots)).collect();
+        let mut turns: Vec<VecDeque<usize>> = vec![VecDeque::new(); cores.len()];
+        if change.slots == 1 {
+            for task in order.into_iter().filter(|&task| plans[task].seconds > 0.0) {
+                if let Some(turns) = turns.get_mut(run.steps[task].host) {
+                    turns.push_back(task);
                 }
             }
-        } else {
-            waiting.insert((place[&task], task));
         }
-        if events.peek().is_some_and(|next| next.0.0.0 <= at) {
-            continue;
+        Repetition {
+            run,
+            change,
+            plans,
+            free: cores.clone(),
+            cores,
+            now: 0.0,
+            widths: BTreeMap::new(),
+            ends: BinaryHeap::new(),
+            waiting: BTreeSet::new(),
+            turns,
         }
+    }
+
+    fn run(mut self, mut missing: Vec<usize>, children: &[Vec<usize>]) -> f64 {
+        for (task, step) in self.run.steps.iter().enumerate() {
+            if step.ran.is_some() && missing[task] == 0 {
+                self.ready(task);
+            }
+        }
+        while let Some(at) = self.next() {
+            let room = self.room();
+            for (_, width) in self.widths.range_mut(..=room) {
+                width.clock += at - self.now;
+            }
+            self.now = at;
+            while let Some(&Reverse((Date(end), task, host))) = self.ends.peek()
+                && end <= at
+            {
+                self.ends.pop();
+                if self.plans[task].seconds > 0.0 {
+                    self.free[host] += self.held(task, host);
+                }
+                for &child in &children[task] {
+                    missing[child] -= 1;
+                    if missing[child] == 0 {
+                        self.ready(child);
+                    }
+                }
+            }
+            self.collect_due();
+            self.begin_tasks();
+        }
+        self.now
+    }
+
+    /// Cores a task takes of a host.
+    fn held(&self, task: usize, host: usize) -> u32 {
+        self.run.steps[task].cores.min(self.cores[host])
+    }
+
+    /// Most cores that are free on any one host.
+    fn room(&self) -> u32 {
+        self.free.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Widest task that fits on any host at all: wider ones count as that wide.
+    fn width(&self, task: usize) -> u32 {
+        self.run.steps[task].cores.min(self.cores.iter().copied().max().unwrap_or(0))
+    }
+
+    fn ready(&mut self, task: usize) {
+        let wait = self.plans[task].wait;
+        let width = self.widths.entry(self.width(task)).or_default();
+        width.due.push(Reverse((Date(width.clock + wait), task)));
+    }
+
+    /// Date of the next change.
+    fn next(&self) -> Option<f64> {
+        let room = self.room();
+        let due = self.widths.range(..=room).filter_map(|(_, width)| {
+            let Reverse((Date(due), _)) = width.due.peek()?;
+            Some(self.now + (due - width.clock).max(0.0))
+        });
+        let end = self.ends.peek().map(|Reverse((Date(end), ..))| *end);
+        due.chain(end).min_by(f64::total_cmp)
+    }
+
+    fn collect_due(&mut self) {
+        for width in self.widths.values_mut() {
+            // Sums of seconds are exact to a microsecond.
+            while let Some(&Reverse((Date(due), task))) = width.due.peek()
+                && due <= width.clock + 1e-6
+            {
+                width.due.pop();
+                if self.plans[task].seconds > 0.0 {
+                    self.waiting.insert((self.plans[task].place, task));
+                } else {
+                    self.ends.push(Reverse((Date(self.now), task, self.run.steps[task].host)));
+                }
+            }
+        }
+    }
+
+    fn begin_tasks(&mut self) {
+        if self.change.slots == 1 {
+            for host in 0..self.cores.len() {
+                while let Some(&task) = self.turns[host].front()
+                    && self.waiting.contains(&(self.plans[task].place, task))
+                    && self.held(task, host) <= self.free[host]
+                {
+                    self.turns[host].pop_front();
+                    self.begin(task, host);
+                }
+            }
+            return;
+        }
+        let mut left: u64 = self.free.iter().map(|&cores| u64::from(cores)).sum();
         let mut begun = Vec::new();
-        let mut left: u64 = free.iter().map(|&cores| u64::from(cores)).sum();
-        for &(at_place, task) in &waiting {
+        for &(_, task) in &self.waiting {
             if left == 0 {
                 break;
             }
-            let step = &run.steps[task];
-            let fits = |host: usize| free[host] >= step.cores.min(cores[host]) && cores[host] >= 1;
-            let own = own_host(task);
-            if turns.get(own).and_then(VecDeque::front).is_some_and(|&next| next != task) {
-                continue;
-            }
-            let host = std::iter::once(own).chain(0..cores.len()).find(|&h| fits(h));
-            let may_move = change.slots > 1;
-            if let Some(host) = host.filter(|&h| may_move || h == own) {
-                turns.get_mut(own).and_then(VecDeque::pop_front);
-                free[host] -= step.cores.min(cores[host]);
-                left -= u64::from(step.cores.min(cores[host]));
-                let end = at + late[task] + plans[task].1;
-                events.push(std::cmp::Reverse((Date(end), 0, task, host)));
-                begun.push((at_place, task));
+            let own = self.run.steps[task].host.min(self.cores.len().saturating_sub(1));
+            let fits = |&host: &usize| {
+                self.held(task, host) <= self.free[host] && self.width(task) <= self.cores[host]
+            };
+            if let Some(host) = std::iter::once(own).chain(0..self.cores.len()).find(fits) {
+                let held = self.held(task, host);
+                left -= u64::from(held);
+                self.free[host] -= held;
+                begun.push((task, host));
             }
         }
-        for task in &begun {
-            waiting.remove(task);
+        for (task, host) in begun {
+            self.free[host] += self.held(task, host);
+            self.begin(task, host);
         }
     }
-    now - run.began
+
+    fn begin(&mut self, task: usize, host: usize) {
+        self.waiting.remove(&(self.plans[task].place, task));
+        self.free[host] -= self.held(task, host);
+        self.ends.push(Reverse((Date(self.now + self.plans[task].seconds), task, host)));
+    }
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Date(f64);
 
 impl Eq for Date {}
@@ -422,5 +549,17 @@ mod tests {
         assert_eq!(repeat(&failing, Change { failures: false, ..Change::NONE }), 18.0);
         let causes = by_cause(&chain(&failing));
         assert_eq!(causes[&Cause::Repeated], 2.0);
+    }
+    /// Tasks that wait for the engine side by side hold no slots meanwhile.
+    #[test]
+    fn waits_pass_while_there_is_room() {
+        let mut steps = vec![step(&[], 0.0, 10.0), step(&[], 0.0, 12.0)];
+        // All are ready at 10; the engine starts one after the other on two slots, though both are free at times.
+        steps.extend(
+            (0..8).map(|k| step(&[0], 13.0 + 5.0 * f64::from(k), 17.0 + 5.0 * f64::from(k))),
+        );
+        let run = Steps { began: 0.0, steps, cores: vec![2] };
+        assert!((repeat(&run, Change::NONE) - 52.0).abs() < 1e-6);
+        assert!((repeat(&run, Change { slots: 2, ..Change::NONE }) - 52.0).abs() < 1e-6);
     }
 }

@@ -87,24 +87,6 @@ pub(crate) fn words(text: &str) -> Option<f64> {
     total
 }
 
-/// Reads Slurm's `[days-]hours:minutes:seconds`, `minutes:seconds` or `minutes`, fractions allowed.
-pub(crate) fn slurm(text: &str) -> Option<f64> {
-    let (days, rest) = match text.split_once('-') {
-        Some((days, rest)) => (days.parse::<f64>().ok()?, rest),
-        None => (0.0, text),
-    };
-    let parts: Option<Vec<f64>> = rest.split(':').map(|p| p.parse().ok()).collect();
-    let seconds = match (parts?.as_slice(), text.contains('-')) {
-        ([hours], true) => hours * 3600.0,
-        ([hours, minutes], true) => hours * 3600.0 + minutes * 60.0,
-        ([minutes], false) => minutes * 60.0,
-        ([minutes, seconds], false) => minutes * 60.0 + seconds,
-        ([hours, minutes, seconds], _) => hours * 3600.0 + minutes * 60.0 + seconds,
-        _ => return None,
-    };
-    Some(days * 86400.0 + seconds)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,9 +109,5 @@ mod tests {
         assert_eq!(words("1m 19s"), Some(79.0));
         assert_eq!(words("693ms"), Some(0.693));
         assert_eq!((words("-"), words("12")), (None, None));
-        assert_eq!(slurm("1-02:00:00"), Some(93600.0));
-        assert_eq!(slurm("00:00.003"), Some(0.003));
-        assert_eq!(slurm("05"), Some(300.0));
-        assert_eq!(slurm("UNLIMITED"), None);
     }
 }

@@ -85,6 +85,8 @@ pub struct Attempt {
     pub start: Option<Figure>,
     /// When it ended.
     pub end: Option<Figure>,
+    /// Seconds it took in an earlier run, where its result was cached in this one.
+    pub took: Option<Figure>,
     /// The host, by position in [`RecordedRun::hosts`].
     pub host: Option<usize>,
     /// Slot that it held on the host (a worker's thread), where the engine names it.
@@ -106,9 +108,10 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Seconds from start to end.
+    /// Seconds from start to end, or those of an earlier run.
     pub fn seconds(&self) -> Option<f64> {
-        Some(self.end?.value - self.start?.value)
+        let span = self.end.zip(self.start).map(|(end, start)| end.value - start.value);
+        span.or(self.took.map(|took| took.value))
     }
 }
 

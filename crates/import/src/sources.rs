@@ -1,7 +1,7 @@
 //! Finding the artefacts of a run: every file that an engine may have left under the paths that were
 //! given, recognised by content.
 
-use crate::engines::Engine;
+use crate::engines::{Engine, mermaid};
 use crate::record::{Figure, RecordedRun};
 use slackline_io::{FileAccess, FormatError, Result};
 use std::collections::BTreeMap;
@@ -23,7 +23,10 @@ pub(crate) enum Artefact {
     SnakemakeLog,
     SnakemakeBenchmark,
     SnakemakeD3Dag,
+    SnakemakeGraph,
+    SnakemakeSummary,
     NextflowTrace,
+    NextflowReport,
     NextflowDag,
     ParslDatabase,
     DaskGraph,
@@ -44,10 +47,9 @@ impl Artefact {
     fn engine(self) -> Engine {
         use Artefact::*;
         match self {
-            SnakemakeMetadata | SnakemakeLog | SnakemakeBenchmark | SnakemakeD3Dag => {
-                Engine::Snakemake
-            }
-            NextflowTrace | NextflowDag => Engine::Nextflow,
+            SnakemakeMetadata | SnakemakeLog | SnakemakeBenchmark | SnakemakeD3Dag
+            | SnakemakeGraph | SnakemakeSummary => Engine::Snakemake,
+            NextflowTrace | NextflowReport | NextflowDag => Engine::Nextflow,
             ParslDatabase => Engine::Parsl,
             DaskGraph | DaskStream | DaskScheduler | DaskReport => Engine::Dask,
             CwlProv | CwlLog => Engine::Cwl,
@@ -63,8 +65,12 @@ impl Artefact {
         matches!(
             self,
             SnakemakeMetadata
+                | SnakemakeLog
                 | SnakemakeD3Dag
+                | SnakemakeGraph
+                | SnakemakeSummary
                 | NextflowTrace
+                | NextflowReport
                 | NextflowDag
                 | ParslDatabase
                 | DaskStream
@@ -84,6 +90,7 @@ impl Artefact {
 pub(crate) struct Found {
     pub(crate) engine: Engine,
     files: BTreeMap<Artefact, Vec<PathBuf>>,
+    roots: Vec<PathBuf>,
 }
 
 impl Found {
@@ -104,6 +111,11 @@ impl Found {
             ))
             .with_help("name the files of one run")),
         }
+    }
+
+    /// The folders that were searched, and those in which the other paths lie.
+    pub(crate) fn roots(&self) -> &[PathBuf] {
+        &self.roots
     }
 
     /// The last in order of paths of those that name a date.
@@ -165,7 +177,11 @@ pub(crate) fn find(paths: &[PathBuf], from: Option<Engine>, files: &FileAccess) 
             .with_help(format!("engines: {}", crate::engines::names())));
     };
     found.values_mut().for_each(|paths| paths.sort());
-    Ok(Found { engine, files: found })
+    let root = |path: &PathBuf| {
+        let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+        folder.map(Path::to_path_buf)
+    };
+    Ok(Found { engine, files: found, roots: paths.iter().filter_map(root).collect() })
 }
 
 fn walk(
@@ -211,7 +227,9 @@ fn companions(path: &Path, kind: Artefact) -> Vec<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match kind {
         Artefact::MakeflowLog => vec![beside(name.trim_end_matches(".makeflowlog").to_string())],
-        Artefact::NextflowTrace => vec![beside("pipeline_dag.dot".to_string())],
+        Artefact::NextflowTrace | Artefact::NextflowReport => {
+            vec![beside("pipeline_dag.dot".to_string())]
+        }
         _ => Vec::new(),
     }
 }
@@ -234,6 +252,9 @@ fn kind_of(path: &Path) -> Result<Option<Artefact>> {
     if head.starts_with(b"SQLite format 3\0") {
         return Ok(crate::engines::parsl::is_monitoring(path).then_some(Artefact::ParslDatabase));
     }
+    if name.ends_with(".snakemake.log") {
+        return Ok(Some(Artefact::SnakemakeLog));
+    }
     let text = String::from_utf8_lossy(&head);
     let first = text.lines().next().unwrap_or_default();
     let columns: Vec<&str> = first.split('\t').collect();
@@ -246,6 +267,9 @@ fn kind_of(path: &Path) -> Result<Option<Artefact>> {
         && (has("name") || has("process"))
     {
         return Ok(Some(Artefact::NextflowTrace));
+    }
+    if columns.first() == Some(&"output_file") && has("rule") && has("input-file(s)") {
+        return Ok(Some(Artefact::SnakemakeSummary));
     }
     if columns.first() == Some(&"s") && has("max_rss") {
         return Ok(Some(Artefact::SnakemakeBenchmark));
@@ -260,11 +284,21 @@ fn kind_of(path: &Path) -> Result<Option<Artefact>> {
     if start.starts_with("digraph") && name.ends_with(".dot") && text.contains("pipeline_dag") {
         return Ok(Some(Artefact::NextflowDag));
     }
+    // Graphs of files have tables for labels.
+    if start.starts_with("digraph snakemake_dag") && !text.contains("<table") {
+        return Ok(Some(Artefact::SnakemakeGraph));
+    }
     if name.ends_with(".html") && text.contains("Dask Performance Report") {
         return Ok(Some(Artefact::DaskReport));
     }
-    if name.ends_with(".snakemake.log") {
-        return Ok(Some(Artefact::SnakemakeLog));
+    if name.ends_with(".html") && text.to_lowercase().contains("nextflow workflow report") {
+        return Ok(Some(Artefact::NextflowReport));
+    }
+    let is_chart = [".mmd", ".mermaid", ".html"].iter().any(|end| name.ends_with(end));
+    if is_chart && text.lines().any(|line| mermaid::is_header(line.trim())) {
+        let is_snakemake = start.starts_with("---") && text.contains("title: DAG");
+        let kind = if is_snakemake { Artefact::SnakemakeGraph } else { Artefact::NextflowDag };
+        return Ok(Some(kind));
     }
     if text.contains("# STARTED ") && text.lines().any(|l| l.starts_with("# FILE "))
         || name.ends_with(".makeflowlog")
@@ -283,6 +317,9 @@ fn json_kind(head: &str, name: &str, path: &Path) -> Option<Artefact> {
     let in_metadata = path.parent().and_then(Path::file_name).is_some_and(|f| f == "metadata");
     if has("rule") && (in_metadata || has("record_format_version")) {
         return Some(Artefact::SnakemakeMetadata);
+    }
+    if has("max_rss") && has("h:m:s") {
+        return Some(Artefact::SnakemakeBenchmark);
     }
     if has("@graph") && (has("@context") || name == "ro-crate-metadata.json") {
         return Some(Artefact::RoCrate);

@@ -1,6 +1,6 @@
 //! `slackline explain`: what decided the makespan of a recorded run.
 
-use super::import::records;
+use super::import::{records, repaired, without_common};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::path_check::Files;
@@ -148,7 +148,7 @@ impl Explain {
             ))?;
         }
         for (repair, times) in &run.repairs {
-            output.say(&format!("Repaired {times} times: {repair}.\n"))?;
+            output.say(&wrap(&repaired(repair, *times), 0, output.width))?;
         }
         Ok(())
     }
@@ -344,15 +344,21 @@ fn describe(explanation: &Explanation, sums: &BTreeMap<Cause, f64>, width: usize
         ("no queue", what_if.no_queue),
         ("no failures", what_if.no_failures),
     ] {
-        let gain = 100.0 * (repeated - seconds) / repeated;
-        text.push_str(&format!("  {what:<16} {:<12} {gain:.0} % less\n", fmt_seconds(seconds)));
+        let gain = (100.0 * (repeated - seconds) / repeated).round();
+        let told = match gain {
+            0.0 => "no change".to_string(),
+            gain if gain < 0.0 => format!("{:.0} % more", -gain),
+            gain => format!("{gain:.0} % less"),
+        };
+        text.push_str(&format!("  {what:<16} {:<12} {told}\n", fmt_seconds(seconds)));
     }
     text.push_str("\nRequested and used, by kind\n\n");
     let mut table = Table::new(&["kind", "tasks", "failed", "core use", "memory asked", "used"]);
-    for kind in explanation.kinds.iter().take(SHOWN) {
+    let names = without_common(explanation.kinds.iter().map(|kind| kind.kind.as_str()));
+    for (kind, name) in explanation.kinds.iter().zip(names).take(SHOWN) {
         let bytes = |value: Option<f64>| value.map_or("-".to_string(), fmt_bytes);
         table.row([
-            cut(&kind.kind, 30),
+            cut(name, 30),
             kind.tasks.to_string(),
             kind.failed.to_string(),
             kind.used_cores.map_or("-".to_string(), |share| format!("{:.0} %", 100.0 * share)),
@@ -361,5 +367,9 @@ fn describe(explanation: &Explanation, sums: &BTreeMap<Cause, f64>, width: usize
         ]);
     }
     text.push_str(&table.render(width));
+    let more = explanation.kinds.len().saturating_sub(SHOWN);
+    if more > 0 {
+        text.push_str(&format!("  and {more} more that ran for less time (all with --json)\n"));
+    }
     text
 }

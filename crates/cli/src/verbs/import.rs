@@ -15,7 +15,8 @@ use std::path::PathBuf;
 /// Read the records that another workflow engine has left behind
 #[derive(Args)]
 #[command(after_help = "\
-Read are the working folder of Snakemake, traces of Nextflow with the process graph, Parsl's monitoring.db, \
+Read are the working folder of Snakemake (before a run its graph or detailed summary), traces or reports of \
+Nextflow with the work folder or the process graph, Parsl's monitoring.db, \
 Dask's graph with task stream or performance report, CWLProv, Workflow Run RO-Crates, Makeflow's log, and \
 sacct of Slurm (--parsable2, or --json). Several paths are joined. The folder DIR gets workflow.json \
 (WfFormat 1.6), platform.toml, trace.jsonl, plan.json (where and when each task ran), recorded.toml (a scenario in which every task waits as long as it \
@@ -63,6 +64,27 @@ impl Import {
                 .say("\nNothing was written; -o DIR writes workflow, platform, trace and plan.\n"),
         }
     }
+}
+
+/// Names of kinds without the outer workflow that all of them share (`W:A`, `W:B:C` as `A`, `B:C`).
+pub(crate) fn without_common<'t>(kinds: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+    let mut names: Vec<&str> = kinds.collect();
+    while let Some((outer, _)) = names.first().and_then(|name| name.split_once(':')) {
+        let inner: Option<Vec<&str>> = names
+            .iter()
+            .map(|name| name.strip_prefix(outer)?.strip_prefix(':').filter(|name| !name.is_empty()))
+            .collect();
+        match inner {
+            Some(inner) => names = inner,
+            None => break,
+        }
+    }
+    names
+}
+
+/// Tells of a repair.
+pub(crate) fn repaired(repair: &str, times: usize) -> String {
+    format!("Repaired {}: {repair}.\n", count(times, "time"))
 }
 
 /// Reads the records under some paths.
@@ -137,7 +159,7 @@ fn describe(summary: &Summary, width: usize) -> String {
         ));
     }
     for (repair, times) in &summary.repairs {
-        text.push_str(&wrap(&format!("Repaired {times} times: {repair}.\n"), 0, width));
+        text.push_str(&wrap(&repaired(repair, *times), 0, width));
     }
     for note in &summary.notes {
         text.push_str(&wrap(&format!("Note: {note}.\n"), 0, width));

@@ -3,25 +3,42 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// States of jobs, as the first word of the column `State`.
-const STATES: [&str; 16] = [
-    "BOOT_FAIL",
-    "CANCELLED",
-    "COMPLETED",
-    "DEADLINE",
-    "FAILED",
-    "NODE_FAIL",
-    "OUT_OF_MEMORY",
-    "PENDING",
-    "PREEMPTED",
-    "REQUEUED",
-    "RESIZING",
-    "REVOKED",
-    "RUNNING",
-    "SUSPENDED",
-    "TIMEOUT",
-    "COMPLETING",
-];
+/// State of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It ended with its result.
+    Completed,
+    /// It failed, or its node did.
+    Failed,
+    /// It was killed at its time limit.
+    Timeout,
+    /// It was killed for lack of memory.
+    OutOfMemory,
+    /// It was cancelled or preempted, before or while it ran.
+    Cancelled,
+    /// It has not ended.
+    Open,
+}
+
+impl State {
+    /// The state of a column `State`, such as `CANCELLED by 1000`.
+    pub fn of(text: &str) -> Option<State> {
+        Some(match text.split([' ', '+']).next().unwrap_or_default() {
+            "COMPLETED" => State::Completed,
+            "FAILED" | "NODE_FAIL" | "BOOT_FAIL" | "DEADLINE" => State::Failed,
+            "TIMEOUT" => State::Timeout,
+            "OUT_OF_MEMORY" => State::OutOfMemory,
+            "CANCELLED" | "PREEMPTED" | "REVOKED" | "REQUEUED" => State::Cancelled,
+            "RUNNING" | "PENDING" | "SUSPENDED" | "RESIZING" | "COMPLETING" => State::Open,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether a value stands for none.
+pub fn is_unknown(value: &str) -> bool {
+    matches!(value, "" | "Unknown" | "None" | "None assigned" | "INVALID" | "Partition_Limit")
+}
 
 /// Commands with which jobs are submitted.
 const COMMANDS: [&str; 3] = ["sbatch", "srun", "salloc"];
@@ -110,7 +127,7 @@ impl Listing {
                 let word = text.split(' ').next().and_then(|word| word.rsplit('/').next());
                 text.is_empty() || word.is_some_and(|word| COMMANDS.contains(&word))
             };
-            if is_state(&joined[state])
+            if State::of(&joined[state]).is_some()
                 && is_number("AllocCPUS")
                 && is_number("NCPUS")
                 && line.is_none_or(|place| is_line(&joined[place]))
@@ -120,11 +137,6 @@ impl Listing {
         }
         None
     }
-}
-
-/// Whether a text is the state of a job, such as `CANCELLED by 1000`.
-pub fn is_state(text: &str) -> bool {
-    text.split([' ', '+']).next().is_some_and(|word| STATES.contains(&word))
 }
 
 #[cfg(test)]

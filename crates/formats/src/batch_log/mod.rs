@@ -3,7 +3,9 @@
 //!
 //! Two formats: the Standard Workload Format of the Parallel Workloads Archive ([`swf`]) and the
 //! accounting of Slurm as `sacct --parsable2` prints it ([`sacct`]). Either may be compressed with gzip.
+//! [`accounting`] reads everything that the accounting has of each job, in text or JSON.
 
+pub mod accounting;
 pub mod listing;
 pub mod sacct;
 pub mod swf;

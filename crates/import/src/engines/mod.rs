@@ -3,6 +3,7 @@
 pub(crate) mod cwl;
 pub(crate) mod dask;
 pub(crate) mod makeflow;
+pub(crate) mod mermaid;
 pub(crate) mod nextflow;
 pub(crate) mod parsl;
 pub(crate) mod ro_crate;
@@ -20,7 +21,7 @@ pub enum Engine {
     /// Snakemake: `.snakemake/metadata`, logs, benchmarks.
     #[default]
     Snakemake,
-    /// Nextflow: `trace.txt` with the process graph.
+    /// Nextflow: `trace.txt` or the execution report, with work folders or the process graph.
     Nextflow,
     /// Parsl: `monitoring.db`.
     Parsl,

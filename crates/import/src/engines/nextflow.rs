@@ -1,25 +1,29 @@
-//! Nextflow: the trace with whatever columns it has, in raw or human units; the graph from the process
-//! DAG by process name and tag, which makes its edges assumed.
+//! Nextflow: the trace with whatever columns it has, in raw or human units, or the execution report, which has
+//! every column. The graph comes from the links to inputs in the work folders while these exist, else from the
+//! process DAG (DOT or Mermaid) by process name and tag, which makes its edges assumed.
 
+use super::mermaid;
 use crate::dates;
 use crate::engines::Engine;
 use crate::record::{Attempt, Figure, Origin, Outcome, RecordedRun, TaskRecord, value};
 use crate::sources::{Artefact, Found};
+use serde_json::Value;
 use slackline_io::{FileAccess, FormatError, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 /// One line of a trace.
-struct Line {
-    process: String,
-    tag: Option<String>,
+struct Line<'t> {
+    folder: Folder<'t>,
+    process: &'t str,
+    tag: Option<&'t str>,
     attempt: Attempt,
     number: Option<u32>,
     cores: Option<f64>,
     memory: Option<f64>,
     time: Option<f64>,
-    host: Option<String>,
-    command: Option<String>,
+    host: Option<&'t str>,
+    command: Option<&'t str>,
 }
 
 /// Positions of the columns that a trace has.
@@ -47,6 +51,8 @@ struct Columns {
     time: Option<usize>,
     hostname: Option<usize>,
     script: Option<usize>,
+    hash: Option<usize>,
+    workdir: Option<usize>,
 }
 
 impl Columns {
@@ -75,26 +81,46 @@ impl Columns {
             time: column("time"),
             hostname: column("hostname"),
             script: column("script"),
+            hash: column("hash"),
+            workdir: column("workdir"),
         }
     }
 }
 
 pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     let mut run = RecordedRun::of(Engine::Nextflow);
-    let Some(path) = found.one(Artefact::NextflowTrace, "traces")? else {
-        return processes(found, files);
+    let trace = found.one(Artefact::NextflowTrace, "traces")?;
+    let report = found.one(Artefact::NextflowReport, "reports")?;
+    let text = trace.map(|path| files.read_text(path)).transpose()?;
+    let told = report.map(|path| files.read_text(path)).transpose()?;
+    let cells: Table;
+    let lines = match (trace.zip(text.as_deref()), report.zip(told.as_deref())) {
+        (None, None) => return processes(found, files),
+        (None, Some((path, report))) => {
+            cells = report_table(report).map_err(|e| e.in_file(path))?;
+            cells.lines(&mut run).map_err(|e| e.in_file(path))?
+        }
+        (Some((path, text)), report) => {
+            let lines = parse(text, &mut run).map_err(|e| e.in_file(path))?;
+            let asks = |line: &Line<'_>| line.cores.is_some() && line.memory.is_some();
+            match report.filter(|_| !lines.iter().any(asks)) {
+                Some((_, report)) => {
+                    cells = report_table(report).unwrap_or_default();
+                    better_of(lines, &cells, &mut run)
+                }
+                None => lines,
+            }
+        }
     };
-    let text = files.read_text(path)?;
-    let lines = parse(&text, &mut run).map_err(|e| e.in_file(path))?;
+    let mut folders: Vec<(usize, Folder<'_>)> = Vec::with_capacity(lines.len());
     // A later line of the same process and tag repeats one that failed.
-    let mut failed: HashMap<(String, Option<String>), Vec<usize>> = HashMap::new();
+    let mut failed: HashMap<(&str, Option<&str>), Vec<usize>> = HashMap::new();
     for line in lines {
         let is_retry = line.number.is_none_or(|number| number > 1);
         let mut attempt = line.attempt;
-        attempt.host = line.host.as_deref().map(|name| run.host(name));
+        attempt.host = line.host.map(|name| run.host(name));
         let is_failure = !attempt.outcome.is_success() && attempt.outcome != Outcome::Open;
-        let key =
-            (is_failure || !failed.is_empty()).then(|| (line.process.clone(), line.tag.clone()));
+        let key = (is_failure || !failed.is_empty()).then_some((line.process, line.tag));
         let earlier = key.as_ref().and_then(|key| failed.get_mut(key));
         let earlier = earlier.filter(|_| is_retry).and_then(Vec::pop);
         let index = match earlier {
@@ -106,15 +132,15 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
                 index
             }
             None => {
-                let kind = line.process.rsplit(':').next().unwrap_or_default().to_string();
+                let kind = line.process.rsplit(':').next().unwrap_or_default();
                 let label = match &line.tag {
                     Some(tag) => format!("{kind}:{tag}"),
-                    None => kind.clone(),
+                    None => kind.to_string(),
                 };
                 run.tasks.push(TaskRecord {
                     name: label,
-                    kind: line.process.clone(),
-                    command: line.command,
+                    kind: line.process.to_string(),
+                    command: line.command.map(str::to_string),
                     cores: line.cores.and_then(Figure::measured),
                     memory: line.memory.and_then(Figure::measured),
                     time_limit: line.time.and_then(Figure::measured),
@@ -124,6 +150,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
                 run.tasks.len() - 1
             }
         };
+        folders.push((index, line.folder));
         if let Some(key) = key.filter(|_| is_failure) {
             failed.entry(key).or_default().push(index);
         }
@@ -135,14 +162,209 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
         }
         run.notes.push("the trace names no hosts: one host stands for all".to_string());
     }
+    let known = staged(&mut run, &folders, found.roots());
     match found.all(Artefact::NextflowDag) {
+        _ if known.iter().all(|known| *known) => {}
         [] => run.notes.push("no process graph: tasks have no edges".to_string()),
         [dag, ..] => {
             let edges = process_edges(&files.read_text(dag)?, dag)?;
-            join(&mut run, &edges);
+            join(&mut run, &edges, &known);
         }
     }
     Ok(run)
+}
+
+/// The work folder of an attempt, as the trace names it.
+#[derive(Clone, Copy)]
+struct Folder<'t> {
+    /// Beginning of its name, such as `f5/3daca9`.
+    hash: Option<&'t str>,
+    path: Option<&'t str>,
+}
+
+impl Folder<'_> {
+    /// The folder on this machine, if it still exists.
+    fn find(&self, roots: &[PathBuf]) -> Option<PathBuf> {
+        if let Some(path) = self.path.map(Path::new).filter(|path| path.is_dir()) {
+            return Some(path.to_path_buf());
+        }
+        let (group, begin) = self.hash?.split_once('/')?;
+        let is_plain = |part: &str| part.len() >= 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
+        if !is_plain(group) || !is_plain(begin) {
+            return None;
+        }
+        roots.iter().find_map(|root| {
+            let group = root.join("work").join(group);
+            let entries = std::fs::read_dir(group).ok()?.filter_map(|entry| entry.ok());
+            let mut named = entries.filter(|e| e.file_name().to_string_lossy().starts_with(begin));
+            named.next().map(|entry| entry.path())
+        })
+    }
+}
+
+/// Work folders that are looked for before none is taken to exist any more.
+const FIRST_FOLDERS: usize = 100;
+/// Links to inputs in one work folder at most.
+const MOST_LINKS: usize = 100_000;
+
+/// Takes inputs from the links that Nextflow stages into work folders; each points into the folder of the task that
+/// made the file. Returns for each task whether its folder was there.
+fn staged(run: &mut RecordedRun, folders: &[(usize, Folder<'_>)], roots: &[PathBuf]) -> Vec<bool> {
+    let mut known = vec![false; run.tasks.len()];
+    let paths = || folders.iter().filter_map(|(_, folder)| folder.path).take(FIRST_FOLDERS);
+    let is_there = roots.iter().any(|root| root.join("work").is_dir())
+        || paths().any(|path| Path::new(path).is_dir());
+    if !is_there {
+        return known;
+    }
+    let makers: HashMap<&str, usize> =
+        folders.iter().filter_map(|(task, folder)| Some((folder.hash?, *task))).collect();
+    // The last attempt with a folder counts.
+    for (task, folder) in folders.iter().rev() {
+        let task = *task;
+        if known[task] {
+            continue;
+        }
+        let Some(folder) = folder.find(roots) else { continue };
+        known[task] = true;
+        let mut links = Vec::new();
+        links_in(&folder, 2, &mut links);
+        for link in links {
+            let Ok(target) = std::fs::read_link(&link) else { continue };
+            let bytes = std::fs::metadata(&link).ok().filter(|m| m.is_file()).map(|m| m.len());
+            let name = target.to_string_lossy().into_owned();
+            let file = run.file(&name);
+            run.files[file].bytes = bytes.and_then(|bytes| Figure::measured(bytes as f64));
+            run.tasks[task].inputs.push(file);
+            let maker = maker_of(&target, &makers).filter(|maker| *maker != task);
+            if let Some(maker) = maker.filter(|&maker| !run.tasks[maker].outputs.contains(&file)) {
+                run.tasks[maker].outputs.push(file);
+            }
+        }
+    }
+    known
+}
+
+/// The links below a folder, so many levels deep.
+fn links_in(folder: &Path, depth: usize, links: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
+    paths.sort();
+    for path in paths {
+        let Ok(meta) = std::fs::symlink_metadata(&path) else { continue };
+        if meta.is_symlink() && links.len() < MOST_LINKS {
+            links.push(path);
+        } else if meta.is_dir() && depth > 1 {
+            links_in(&path, depth - 1, links);
+        }
+    }
+}
+
+/// The task in whose work folder a path lies: two components `f5/3daca95df5…`, of which traces show the beginning.
+fn maker_of(path: &Path, makers: &HashMap<&str, usize>) -> Option<usize> {
+    let parts: Vec<&str> = path
+        .components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        })
+        .collect();
+    let shown = |pair: &[&str]| {
+        let begin = pair[1].get(..6).filter(|_| pair[0].len() == 2)?;
+        makers.get(format!("{}/{begin}", pair[0]).as_str()).copied()
+    };
+    parts.windows(2).rev().find_map(shown)
+}
+
+/// The lines of a report in place of those of a trace that has no requests, if both are of one run.
+fn better_of<'t>(lines: Vec<Line<'t>>, report: &'t Table, run: &mut RecordedRun) -> Vec<Line<'t>> {
+    let names = |lines: &[Line<'t>]| {
+        let mut names: Vec<_> = lines.iter().map(|line| (line.process, line.tag)).collect();
+        names.sort_unstable();
+        names
+    };
+    let mut apart = RecordedRun::of(Engine::Nextflow);
+    match report.lines(&mut apart) {
+        Ok(full) if names(&full) == names(&lines) => full,
+        Ok(full) if !full.is_empty() => {
+            run.notes.push("the execution report is of another run than the trace".to_string());
+            lines
+        }
+        _ => {
+            run.notes.push("the execution report holds no tasks: the trace counts".to_string());
+            lines
+        }
+    }
+}
+
+/// The tasks of a report as a table.
+#[derive(Default)]
+struct Table {
+    names: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn lines(&self, run: &mut RecordedRun) -> Result<Vec<Line<'_>>> {
+        let place = |name: &str| self.names.iter().position(|known| known == name);
+        let columns = Columns::of(&place);
+        let mut lines = Vec::with_capacity(self.rows.len());
+        for (index, row) in self.rows.iter().enumerate() {
+            let line = columns.line(&|column| row[column].as_str());
+            lines.push(
+                line.map_err(|message| FormatError::in_path(format!("trace[{index}]"), message))?,
+            );
+        }
+        Ok(in_order(lines, run))
+    }
+}
+
+/// The tasks in an execution report, which assigns them to `window.data` as a JavaScript literal.
+fn report_table(text: &str) -> Result<Table> {
+    let literal = text.split_once("window.data").map(|(_, rest)| rest.trim_start());
+    let literal = literal.and_then(|rest| rest.strip_prefix('=')).map(plain_json);
+    let literal = literal.ok_or_else(|| FormatError::new("is no execution report: no data"))?;
+    let data = serde_json::Deserializer::from_str(&literal).into_iter::<Value>().next();
+    let data = data.and_then(|data| data.ok()).ok_or_else(|| {
+        FormatError::new("the data of the report are not valid JSON: is the file cut off?")
+    })?;
+    let Some(records) = data["trace"].as_array() else {
+        return Err(FormatError::new("the report holds no tasks")
+            .with_help("there were more than report.maxTasks: name the trace"));
+    };
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for record in records {
+        names.extend(record.as_object().into_iter().flat_map(|r| r.keys()).map(String::as_str));
+    }
+    let cell = |value: &Value| match value {
+        Value::String(text) => text.trim().to_string(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    let row = |record: &Value| names.iter().map(|name| cell(&record[*name])).collect();
+    let rows = records.iter().map(row).collect();
+    Ok(Table { rows, names: names.into_iter().map(str::to_string).collect() })
+}
+
+/// A JavaScript literal of Nextflow as JSON, which has no escaped apostrophes.
+fn plain_json(literal: &str) -> String {
+    let mut json = String::with_capacity(literal.len());
+    let mut rest = literal;
+    while let Some(at) = rest.find('\\') {
+        json.push_str(&rest[..at]);
+        let mut escape = rest[at + 1..].chars();
+        match escape.next() {
+            Some('\'') => json.push('\''),
+            Some(other) => {
+                json.push('\\');
+                json.push(other);
+            }
+            None => {}
+        }
+        rest = escape.as_str();
+    }
+    json.push_str(rest);
+    json
 }
 
 /// The graph of processes alone, without operators: what is known before a run.
@@ -172,7 +394,7 @@ fn processes(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     Ok(run)
 }
 
-fn parse(text: &str, run: &mut RecordedRun) -> Result<Vec<Line>> {
+fn parse<'t>(text: &'t str, run: &mut RecordedRun) -> Result<Vec<Line<'t>>> {
     let mut rows = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let Some((_, header)) = rows.next() else { return Err(FormatError::new("empty")) };
     let header: Vec<&str> = header.split('\t').map(str::trim).collect();
@@ -180,13 +402,13 @@ fn parse(text: &str, run: &mut RecordedRun) -> Result<Vec<Line>> {
     if column("name").is_none() && column("process").is_none() {
         return Err(FormatError::at(1, 1, "has neither a column 'name' nor 'process'"));
     }
-    let at = Columns::of(&column);
+    let columns = Columns::of(&column);
     let mut lines = Vec::new();
     let mut cells: Vec<&str> = Vec::with_capacity(header.len());
-    let (mut cut, mut open) = (0, 0);
+    let mut cut = 0;
     for (index, row) in rows {
         cells.clear();
-        cells.extend(row.split('\t').map(str::trim));
+        cells.extend(row.split('\t'));
         if cells.len() > header.len() {
             let message = format!("{} values under {} columns", cells.len(), header.len());
             return Err(FormatError::at(index + 1, 1, message));
@@ -195,28 +417,49 @@ fn parse(text: &str, run: &mut RecordedRun) -> Result<Vec<Line>> {
             cut += 1;
             continue;
         }
+        let line = columns.line(&|column| cells[column]);
+        lines.push(line.map_err(|message| FormatError::at(index + 1, 1, message))?);
+    }
+    run.repaired_times("cut-off line left out", cut);
+    Ok(in_order(lines, run))
+}
+
+/// Lines by date of submission.
+fn in_order<'t>(mut lines: Vec<Line<'t>>, run: &mut RecordedRun) -> Vec<Line<'t>> {
+    let open = lines.iter().filter(|line| line.attempt.outcome == Outcome::Open).count();
+    run.repaired_times("open task: the run was still going on", open);
+    let date =
+        |line: &Line<'_>| value(line.attempt.submitted.or(line.attempt.start)).unwrap_or(f64::MAX);
+    lines.sort_by(|a, b| date(a).total_cmp(&date(b)));
+    lines
+}
+
+impl Columns {
+    /// A line from its cells.
+    fn line<'t>(&self, text: &impl Fn(usize) -> &'t str) -> std::result::Result<Line<'t>, String> {
         // `-` is unknown; `0` of a measurement too.
-        let cell =
-            |column: Option<usize>| column.map(|i| cells[i]).filter(|c| !c.is_empty() && *c != "-");
+        let cell = |column: Option<usize>| {
+            column.map(|column| text(column).trim()).filter(|c| !c.is_empty() && *c != "-")
+        };
         let size = |column: Option<usize>| cell(column).and_then(bytes);
         let span = |column: Option<usize>| cell(column).and_then(seconds);
         let date = |column: Option<usize>| cell(column).and_then(moment);
         let measured = |value: Option<f64>| value.filter(|v| *v > 0.0).and_then(Figure::measured);
-        let name = cell(at.name);
-        let (process, tag) = match (cell(at.process), name) {
+        let name = cell(self.name);
+        let (process, tag) = match (cell(self.process), name) {
             (Some(process), name) => {
-                let tag = cell(at.tag).or_else(|| split_name(name.unwrap_or_default()).1);
-                (process.to_string(), tag.map(str::to_string))
+                let tag = cell(self.tag).or_else(|| split_name(name.unwrap_or_default()).1);
+                (process, tag)
             }
             (None, Some(name)) => {
                 let (process, tag) = split_name(name);
-                (process.to_string(), tag.map(str::to_string))
+                (process, tag)
             }
-            (None, None) => return Err(FormatError::at(index + 1, 1, "a task without a name")),
+            (None, None) => return Err("a task without a name".to_string()),
         };
-        let tag = tag.filter(|tag| tag != "null");
-        let status = cell(at.status).unwrap_or("COMPLETED");
-        let exit = cell(at.exit).and_then(|c| c.parse::<i64>().ok());
+        let tag = tag.filter(|tag| *tag != "null");
+        let status = cell(self.status).unwrap_or("COMPLETED");
+        let exit = cell(self.exit).and_then(|c| c.parse::<i64>().ok());
         let outcome = match status {
             "COMPLETED" => Outcome::Completed,
             "CACHED" => Outcome::Cached,
@@ -226,18 +469,15 @@ fn parse(text: &str, run: &mut RecordedRun) -> Result<Vec<Line>> {
             "ABORTED" => Outcome::Cancelled,
             "NEW" | "SUBMITTED" | "RUNNING" => Outcome::Open,
             other => {
-                return Err(FormatError::at(index + 1, 1, format!("unknown status '{other}'")));
+                return Err(format!("unknown status '{other}'"));
             }
         };
-        if outcome == Outcome::Open {
-            open += 1;
-        }
-        let submitted = date(at.submit).and_then(Figure::measured);
-        let (duration, real) = (span(at.duration), span(at.realtime));
-        let end = date(at.complete).and_then(Figure::measured);
+        let submitted = date(self.submit).and_then(Figure::measured);
+        let (duration, real) = (span(self.duration), span(self.realtime));
+        let end = date(self.complete).and_then(Figure::measured);
         let end =
             end.or(value(submitted).zip(duration).and_then(|(at, d)| Figure::derived(at + d)));
-        let start = date(at.start).and_then(Figure::measured);
+        let start = date(self.start).and_then(Figure::measured);
         // The computation itself ends when the task does: what came before was waiting and staging.
         let start =
             start.or(value(end).zip(real).and_then(|(end, real)| Figure::derived(end - real)));
@@ -247,8 +487,8 @@ fn parse(text: &str, run: &mut RecordedRun) -> Result<Vec<Line>> {
             Outcome::Open => (start, None, submitted),
             _ => (start, end, submitted),
         };
-        let cpu = cell(at.cpu).and_then(|c| c.trim_end_matches('%').parse::<f64>().ok());
-        let cores = cell(at.cpus).and_then(|c| c.parse::<f64>().ok());
+        let cpu = cell(self.cpu).and_then(|c| c.trim_end_matches('%').parse::<f64>().ok());
+        let cores = cell(self.cpus).and_then(|c| c.parse::<f64>().ok());
         let attempt = Attempt {
             submitted,
             start,
@@ -256,32 +496,26 @@ fn parse(text: &str, run: &mut RecordedRun) -> Result<Vec<Line>> {
             cores: cores.and_then(Figure::measured).or(Figure::assumed(1.0)),
             outcome,
             exit,
-            peak_memory: measured(size(at.peak_rss).or_else(|| size(at.rss))),
+            peak_memory: measured(size(self.peak_rss).or_else(|| size(self.rss))),
             cpu: cpu.zip(real).and_then(|(percent, s)| Figure::derived(percent / 100.0 * s)),
-            read: measured(size(at.rchar).or_else(|| size(at.read_bytes))),
-            written: measured(size(at.wchar).or_else(|| size(at.write_bytes))),
+            read: measured(size(self.rchar).or_else(|| size(self.read_bytes))),
+            written: measured(size(self.wchar).or_else(|| size(self.write_bytes))),
+            took: real.filter(|_| outcome == Outcome::Cached).and_then(Figure::measured),
             ..Attempt::default()
         };
-        lines.push(Line {
+        Ok(Line {
+            folder: Folder { hash: cell(self.hash), path: cell(self.workdir) },
             process,
             tag,
             attempt,
-            number: cell(at.attempt).and_then(|c| c.parse().ok()),
+            number: cell(self.attempt).and_then(|c| c.parse().ok()),
             cores,
-            memory: size(at.memory),
-            time: span(at.time),
-            host: cell(at.hostname).map(str::to_string),
-            command: cell(at.script).map(str::to_string),
-        });
+            memory: size(self.memory),
+            time: span(self.time),
+            host: cell(self.hostname),
+            command: cell(self.script),
+        })
     }
-    run.repaired_times("cut-off line left out", cut);
-    run.repaired_times("open task: the run was still going on", open);
-    lines.sort_by(|a, b| {
-        let date =
-            |line: &Line| value(line.attempt.submitted.or(line.attempt.start)).unwrap_or(f64::MAX);
-        date(a).total_cmp(&date(b))
-    });
-    Ok(lines)
 }
 
 /// `PROCESS (tag)`.
@@ -309,10 +543,21 @@ fn moment(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().map(|ms| ms / 1000.0).or_else(|| dates::iso(text))
 }
 
-/// Edges between processes, through the operators between them, in DOT.
+/// Edges between processes, through the operators between them, in DOT or Mermaid.
 fn process_edges(text: &str, path: &Path) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let mut labels: HashMap<&str, &str> = HashMap::new();
     let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    if let Some(chart) = mermaid::Chart::find(text) {
+        // Processes are stadiums; with `dag.verbose` operators are too, in lower case.
+        let is_process = |node: &mermaid::Node<'_>| {
+            node.shape == "([" && !node.label.starts_with(char::is_lowercase)
+        };
+        labels.extend(chart.nodes.iter().filter(|n| is_process(n)).map(|n| (n.id, n.label)));
+        for (from, to) in chart.edges {
+            next.entry(from).or_default().push(to);
+        }
+        return Ok(through(&labels, &next));
+    }
     for (index, line) in text.lines().enumerate() {
         let line = line.trim().trim_end_matches(';');
         let (body, attributes) = line.split_once('[').map_or((line, ""), |(b, a)| (b.trim(), a));
@@ -335,9 +580,17 @@ fn process_edges(text: &str, path: &Path) -> Result<BTreeMap<String, BTreeSet<St
             return Err(FormatError::at(index + 1, 1, "neither a node nor an edge").in_file(path));
         }
     }
+    Ok(through(&labels, &next))
+}
+
+/// The edges between labelled nodes, through those without a label.
+fn through(
+    labels: &HashMap<&str, &str>,
+    next: &BTreeMap<&str, Vec<&str>>,
+) -> BTreeMap<String, BTreeSet<String>> {
     let mut edges: BTreeMap<String, BTreeSet<String>> =
         labels.values().map(|label| (label.to_string(), BTreeSet::new())).collect();
-    for (&node, &label) in &labels {
+    for (&node, &label) in labels {
         let mut seen = BTreeSet::new();
         let mut open: Vec<&str> = next.get(node).cloned().unwrap_or_default();
         while let Some(at) = open.pop() {
@@ -352,7 +605,7 @@ fn process_edges(text: &str, path: &Path) -> Result<BTreeMap<String, BTreeSet<St
             }
         }
     }
-    Ok(edges)
+    edges
 }
 
 /// Whether a process of the trace is one of the graph, whose names lack outer workflows.
@@ -364,8 +617,8 @@ fn is_process(traced: &str, drawn: &str) -> bool {
 const MOST_PARENTS: usize = 2000;
 
 /// Joins tasks along the edges of their processes: those with the same tag, else all that had ended
-/// before the other was submitted.
-fn join(run: &mut RecordedRun, edges: &BTreeMap<String, BTreeSet<String>>) {
+/// before the other was submitted. Those whose inputs are known are left alone.
+fn join(run: &mut RecordedRun, edges: &BTreeMap<String, BTreeSet<String>>, known: &[bool]) {
     let mut members: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let tags: Vec<Option<String>> =
         run.tasks.iter().map(|t| t.name.split_once(':').map(|(_, tag)| tag.to_string())).collect();
@@ -398,7 +651,8 @@ fn join(run: &mut RecordedRun, edges: &BTreeMap<String, BTreeSet<String>>) {
         let mut by_end = parents.clone();
         let end_of = |p: usize| ended(p).unwrap_or(f64::NEG_INFINITY);
         by_end.sort_by(|&a, &b| end_of(a).total_cmp(&end_of(b)).then(a.cmp(&b)));
-        for child in targets.iter().filter_map(|to| members.get(to.as_str())).flatten().copied() {
+        let children = targets.iter().filter_map(|to| members.get(to.as_str())).flatten().copied();
+        for child in children.filter(|&child| !known[child]) {
             // Dates have a precision of a millisecond.
             let begin = begun(child).map_or(f64::INFINITY, |at| at + 1e-3);
             let alike = tags[child].as_deref().and_then(|tag| by_tag.get(tag));

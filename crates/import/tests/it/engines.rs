@@ -550,3 +550,220 @@ fn hosts_are_as_fast_as_their_tasks() {
     write(folder.path(), "jobs.txt", &listing(1.01));
     assert_eq!(import(folder.path()).relative_speeds(), None);
 }
+
+/// The execution report has every column, and apostrophes that JSON does not know; Mermaid draws processes without
+/// their workflows.
+#[test]
+fn nextflow_reads_its_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = |id: u32, process: &str, tag: &str, submit: u32, script: &str| {
+        format!(
+            "{{\"task_id\":\"{id}\",\"hash\":\"aa/00000{id}\",\"process\":\"{process}\",\"tag\":\"{tag}\",\"name\":\"{process} ({tag})\",\
+             \"status\":\"COMPLETED\",\"exit\":\"0\",\"submit\":\"{submit}000\",\"start\":\"{submit}500\",\"complete\":\"{}000\",\
+             \"duration\":\"10000\",\"realtime\":\"9000\",\"%cpu\":\"150.0\",\"peak_rss\":\"1048576\",\"attempt\":\"1\",\
+             \"script\":\"{script}\",\"queue\":\"-\",\"cpus\":\"2\",\"memory\":\"6442450944\",\"time\":\"43200000\"}}",
+            submit + 10
+        )
+    };
+    let records = [
+        record(1, "W:ALIGN", "s1", 100, r"echo \'a\' \\\\n \/x"),
+        record(2, "W:SORT", "s1", 111, "sort"),
+    ];
+    let report = format!(
+        "<!doctype html>\n<html><head><title>[mad_bell] Nextflow Workflow Report</title></head><body>\n\
+         <script>\n  window.data = {{ \"trace\":[\n{}], \"summary\":[] }};\n</script></body></html>\n",
+        records.join(",")
+    );
+    write(folder.path(), "report.html", &report);
+    write(
+        folder.path(),
+        "dag.html",
+        "<html>\n<body>\n<pre class=\"mermaid\">\nflowchart TB\n    subgraph W [W]\n    v1([ALIGN])\n    v2(( ))\n    \
+         v3([SORT])\n    end\n    v1 --> v2\n    v2 --> v3\n</pre>\n</body>\n</html>\n",
+    );
+    let run = import(folder.path());
+    assert_eq!((run.engine, run.parents()), (Engine::Nextflow, vec![vec![], vec![0]]));
+    let (task, attempt) = (&run.tasks[0], &run.tasks[0].attempts[0]);
+    assert_eq!((task.name.as_str(), task.kind.as_str()), ("ALIGN:s1", "W:ALIGN"));
+    assert!(task.command.as_deref().unwrap().starts_with("echo 'a' \\\\n /x"));
+    assert_eq!((task.cores.unwrap().value, task.time_limit.unwrap().value), (2.0, 43200.0));
+    assert_eq!(task.memory.unwrap().value, 6.0 * 1024f64.powi(3));
+    assert_eq!((attempt.seconds(), attempt.cpu.unwrap().value), (Some(9.5), 13.5));
+    // A trace of the same run without requests: the report has them. One of another run does not speak for it.
+    let trace = |tag: &str| {
+        format!(
+            "name\tstatus\tsubmit\tduration\trealtime\nW:ALIGN ({tag})\tCOMPLETED\t1970-01-01 00:01:40\t10s\t9s\n\
+             W:SORT (s1)\tCOMPLETED\t1970-01-01 00:01:51\t10s\t9s\n"
+        )
+    };
+    write(folder.path(), "trace.txt", &trace("s1"));
+    assert_eq!(import(folder.path()).tasks[0].cores.map(|c| c.value), Some(2.0));
+    write(folder.path(), "trace.txt", &trace("s9"));
+    let run = import(folder.path());
+    assert_eq!(run.tasks[0].cores, None);
+    assert!(run.notes.iter().any(|note| note.contains("of another run")), "{:?}", run.notes);
+    std::fs::remove_file(folder.path().join("trace.txt")).unwrap();
+    write(
+        folder.path(),
+        "report.html",
+        &report.replace(": 9000", "}").replace("\"trace\":[", "\"trace\":null, \"x\":["),
+    );
+    assert!(fails(folder.path()).contains("holds no tasks"));
+    write(folder.path(), "report.html", &report[..report.len() / 2]);
+    assert!(fails(folder.path()).contains("cut off"));
+}
+
+/// Links in work folders lead to the tasks that made the inputs: nothing has to be assumed.
+#[cfg(unix)]
+#[test]
+fn nextflow_follows_staged_inputs() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let work = folder.path().join("work");
+    let trace = "hash\tname\tstatus\tsubmit\tduration\trealtime\n\
+        ab/123456\tMAKE (1)\tCOMPLETED\t2026-01-01 00:00:00\t5s\t4s\n\
+        ab/654321\tMAKE (2)\tCOMPLETED\t2026-01-01 00:00:00\t8s\t7s\n\
+        cd/aaaaaa\tUSE (2)\tCOMPLETED\t2026-01-01 00:00:09\t8s\t7s\n";
+    write(folder.path(), "results/info/trace.txt", trace);
+    write(&work, "ab/1234567890abcdef/made.txt", "1234567");
+    write(&work, "ab/654321ffffffffff/made.txt", "12");
+    write(&work, "cd/aaaaaa0000000000/.command.sh", "cat made.txt\n");
+    symlink(work.join("ab/1234567890abcdef/made.txt"), work.join("cd/aaaaaa0000000000/made.txt"))
+        .unwrap();
+    symlink("/nowhere/genome.fa", work.join("cd/aaaaaa0000000000/genome.fa")).unwrap();
+    let run = import(folder.path());
+    assert_eq!(run.parents(), [vec![], vec![], vec![0]]);
+    assert_eq!(run.summary().fields["edge"].measured, 1);
+    let sizes: Vec<f64> = run.files.iter().filter_map(|f| f.bytes).map(|b| b.value).collect();
+    assert_eq!((run.files.len(), sizes), (2, vec![7.0]));
+}
+
+fn snakemake_record(folder: &Path, name: &str, rule: &str, inputs: &str, start: f64, end: f64) {
+    use base64::Engine as _;
+    let file = base64::engine::general_purpose::STANDARD.encode(name);
+    let text = format!(
+        "{{\"rule\": \"{rule}\", \"input\": [{inputs}], \"shellcmd\": \"run {rule} > {name}\", \"record_format_version\": 6, \
+         \"starttime\": {start}, \"endtime\": {end}, \"incomplete\": false}}"
+    );
+    write(folder, &format!(".snakemake/metadata/{file}"), &text);
+}
+
+/// The log is in local time, records in UTC; results of an earlier run were there; jobs that failed left no record;
+/// the last log may be of a call that ran nothing.
+#[test]
+fn snakemake_tells_runs_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join(".snakemake/log");
+    snakemake_record(folder.path(), "old.out", "old", "", 1000.0, 1060.0);
+    snakemake_record(folder.path(), "new.out", "new", "\"old.out\"", 90_000.2, 90_007.0);
+    // Two hours east of Greenwich: 02:16:40 of the second of January and so on.
+    let job = |date: &str, rule: &str, input: &str, id: u32| {
+        format!(
+            "[{date}]\nlocalrule {rule}:\n    input: {input}\n    output: {rule}.out\n    jobid: {id}\n    threads: 3\n    \
+             resources: tmpdir=/tmp\n"
+        )
+    };
+    let first = [
+        "Host: node\nProvided cores: 4\n",
+        &job("Thu Jan  1 02:16:40 1970", "old", "x", 1),
+        "[Thu Jan  1 02:17:40 1970]\nFinished jobid: 1 (Rule: old)\n",
+    ];
+    let second = [
+        "Host: node\nProvided cores: 4\n",
+        &job("Fri Jan  2 03:00:00 1970", "new", "old.out", 1),
+        "[Fri Jan  2 03:00:07 1970]\nFinished jobid: 1 (Rule: new)\n",
+        &job("Fri Jan  2 03:00:08 1970", "bad", "new.out", 2),
+        "[Fri Jan  2 03:00:12 1970]\nError in rule bad:\n    jobid: 2\n    output: bad.out\n",
+        &job("Fri Jan  2 03:00:13 1970", "bad", "new.out", 2),
+        "[Fri Jan  2 03:00:15 1970]\nError in rule bad:\n    jobid: 2\n    output: bad.out\n",
+    ];
+    std::fs::create_dir_all(&logs).unwrap();
+    std::fs::write(logs.join("1.snakemake.log"), first.concat()).unwrap();
+    std::fs::write(logs.join("2.snakemake.log"), second.concat()).unwrap();
+    std::fs::write(logs.join("3.snakemake.log"), "Building DAG of jobs...\n").unwrap();
+    let run = import(folder.path());
+    let told: Vec<_> = run.tasks.iter().map(|t| (t.kind.as_str(), t.attempts.len())).collect();
+    assert_eq!(told, [("old", 1), ("new", 1), ("bad", 2)]);
+    assert_eq!(run.parents(), [vec![], vec![0], vec![1]]);
+    let old = &run.tasks[0].attempts[0];
+    assert_eq!((old.outcome, old.start, old.seconds()), (Outcome::Cached, None, Some(60.0)));
+    let bad = &run.tasks[2].attempts;
+    assert!(bad.iter().all(|attempt| attempt.outcome == Outcome::Failed));
+    assert_eq!(bad.iter().map(|a| a.seconds()).collect::<Vec<_>>(), [Some(4.0), Some(2.0)]);
+    assert_eq!(run.makespan(), Some(15.0), "of the last run, on one clock");
+    assert_eq!(run.tasks[1].cores.map(|c| c.value), Some(3.0));
+    // Without records the log alone speaks, to the second.
+    std::fs::remove_dir_all(folder.path().join(".snakemake/metadata")).unwrap();
+    let run = import(folder.path());
+    assert_eq!((run.tasks.len(), run.makespan()), (2, Some(15.0)));
+    assert_eq!(run.tasks[0].attempts[0].seconds(), Some(7.0));
+}
+
+/// Benchmarks are tables or JSON lines; extended ones have sizes of inputs that are gone.
+#[test]
+fn snakemake_reads_benchmarks_of_both_kinds() {
+    let folder = tempfile::tempdir().unwrap();
+    snakemake_record(folder.path(), "a.out", "a", "\"it's.in\"", 100.0, 110.0);
+    snakemake_record(folder.path(), "b.out", "b", "\"a.out\"", 110.0, 120.0);
+    let job = |rule: &str, id: u32, kind: &str| {
+        format!(
+            "[Thu Jan  1 00:01:{}0 1970]\nrule {rule}:\n    output: {rule}.out\n    jobid: {id}\n    benchmark: bench/{rule}.{kind}\n",
+            3 + id
+        )
+    };
+    write(
+        folder.path(),
+        ".snakemake/log/1.snakemake.log",
+        &[job("a", 1, "tsv"), job("b", 2, "jsonl")].concat(),
+    );
+    write(
+        folder.path(),
+        "bench/a.tsv",
+        "s\th:m:s\tmax_rss\tio_in\tio_out\tcpu_time\tinput_size_mb\n9.0\t0:00:09\t2.00\t1.00\t-\t4.5\t{\"it's.in\": 0.5, 'x': 3}\n",
+    );
+    write(
+        folder.path(),
+        "bench/b.jsonl",
+        "{\"cpu_time\": 1.5, \"h:m:s\": \"0:00:09\", \"input_size_mb\": {\"a.out\": 0.25}, \"max_rss\": 3.0, \"s\": 9.0}\n",
+    );
+    let run = import(folder.path());
+    let mib = 1024.0 * 1024.0;
+    let of = |task: usize| {
+        let attempt = &run.tasks[task].attempts[0];
+        (attempt.peak_memory.map(|m| m.value / mib), attempt.cpu.map(|c| c.value))
+    };
+    assert_eq!((of(0), of(1)), ((Some(2.0), Some(4.5)), (Some(3.0), Some(1.5))));
+    let sizes: Vec<f64> = run.files.iter().filter_map(|f| f.bytes).map(|b| b.value / mib).collect();
+    assert_eq!(sizes, [0.5, 0.25]);
+}
+
+/// Graphs and the summary that Snakemake gives without running anything.
+#[test]
+fn snakemake_before_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = |name: &str, text: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), name, text);
+        import(folder.path())
+    };
+    let dot = "digraph snakemake_dag {\n    graph[bgcolor=white, margin=0];\n\t0[label = \"all\", color = \"0.1\"];\n\
+        \t1[label = \"call\\nchrom: 1\\ns: A\", color = \"0.1\"];\n\t2[label = \"call\\nchrom: 2\", color = \"0.1\"];\n\
+        \t1 -> 0\n\t2 -> 0\n}\n";
+    let chart = "---\ntitle: DAG\n---\nflowchart TB\n\tid0[all]\n\tid1[call - chrom: 1, s: A]\n\tid2[call - chrom: 2]\n\
+        \tstyle id0 fill:#D95757\n\tid1 --> id0\n\tid2 --> id0\n";
+    for (name, text) in [("dag.dot", dot), ("dag.mmd", chart)] {
+        let run = one(name, text);
+        let names: Vec<&str> = run.tasks.iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(names, ["all", "call:1.A", "call:2"], "{name}");
+        assert_eq!(run.parents(), [vec![1, 2], vec![], vec![]], "{name}");
+    }
+    // The summary has files; two outputs of one job are one job. The graph of rules beside it is smaller.
+    let summary = "output_file\tdate\trule\tlog-file(s)\tinput-file(s)\tshellcmd\tstatus\tplan\n\
+        end\t-\tjoin\t-\tx1,x2\tcat\tok\tno update\nx1\t-\tmake\t-\tin\tmk\tok\tno update\nx2\t-\tmake\t-\tin\tmk\tok\tno update\n";
+    write(folder.path(), "in", "12345");
+    write(folder.path(), "rules.dot", dot);
+    write(folder.path(), "summary.tsv", summary);
+    let run = import(folder.path());
+    assert_eq!((run.tasks.len(), run.parents()), (2, vec![vec![1], vec![]]));
+    assert_eq!(run.files.iter().filter_map(|f| f.bytes).map(|b| b.value).sum::<f64>(), 5.0);
+}

@@ -2,7 +2,7 @@
 
 mod config;
 
-use super::import::records;
+use super::import::{records, without_common};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::path_check::Files;
@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use slackline_analysis::sizing::{self, Amount, Request, Sample};
 use slackline_analysis::statistics::quantile;
-use slackline_import::{Attempt, Engine, Outcome, RecordedRun, TaskRecord};
+use slackline_import::{Attempt, Engine, RecordedRun, TaskRecord};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -98,6 +98,11 @@ struct KindAdvice {
     kind: String,
     tasks: usize,
     memory: Option<Memory>,
+    /// Tasks whose memory was measured, and the largest peak in bytes.
+    memory_samples: usize,
+    largest_memory: Option<f64>,
+    /// Tasks whose time is known.
+    time_samples: usize,
     /// Bytes requested in the records, the largest.
     recorded_memory: Option<f64>,
     cores: Option<u32>,
@@ -206,7 +211,7 @@ fn gather(run: &RecordedRun, histories: &mut BTreeMap<String, History>) {
         history.cores = larger(history.cores, task.cores.map(|f| f.value));
         history.time = larger(history.time, task.time_limit.map(|f| f.value));
         // A task that never got what it needed tells only that it needs more.
-        let Some(last) = task.last().filter(|a| a.outcome == Outcome::Completed) else { continue };
+        let Some(last) = task.last().filter(|a| a.outcome.is_success()) else { continue };
         let Some(seconds) = last.seconds().filter(|s| *s > 0.0) else { continue };
         history.seconds.push(seconds);
         if let Some(cpu) = last.cpu {
@@ -263,6 +268,9 @@ fn advise(kind: String, history: &History, risk: f64) -> KindAdvice {
         kind,
         tasks: history.tasks,
         memory,
+        memory_samples: samples.len(),
+        largest_memory: samples.iter().map(|s| s.need).max_by(f64::total_cmp),
+        time_samples: history.seconds.len(),
         recorded_memory: history.memory,
         cores,
         recorded_cores: history.cores,
@@ -301,19 +309,27 @@ fn amount(amount: Amount) -> String {
     }
 }
 
+/// Hundredths, to the second decimal.
+fn percent(part: f64) -> f64 {
+    (part * 1e4).round() / 100.0
+}
+
 fn describe(advice: &Advice, width: usize) -> String {
     let mut text = format!(
         "What to request next time, so that the first attempt of a task fails for lack of memory with at most {} %\n\n",
-        100.0 * advice.risk
+        percent(advice.risk)
     );
-    let heads = ["kind", "tasks", "memory", "recorded", "fails", "retries", "cores", "time"];
-    let mut table = Table::new(&heads);
+    let heads =
+        ["kind", "tasks", "peak", "request", "recorded", "fails", "retries", "cores", "time"];
+    let mut table = Table::new(&heads).sparing(&["retries", "fails"]);
+    let names = without_common(advice.kinds.iter().map(|kind| kind.kind.as_str()));
     let bytes = |value: Option<f64>| value.map_or("-".to_string(), fmt_bytes);
-    for kind in &advice.kinds {
+    for (kind, name) in advice.kinds.iter().zip(&names) {
         let memory = kind.memory.as_ref();
         table.row([
-            cut(&kind.kind, 30),
+            cut(name, 30),
             kind.tasks.to_string(),
+            bytes(kind.largest_memory),
             memory.map_or("-".to_string(), |m| amount(m.request.amount)),
             bytes(kind.recorded_memory),
             memory.map_or("-".to_string(), |m| format!("{:.1} %", 100.0 * m.request.failure)),
@@ -354,12 +370,43 @@ fn describe(advice: &Advice, width: usize) -> String {
             text.push_str(&wrap(&note, 0, width));
         }
     }
-    let remarked = advice.kinds.iter().filter(|k| !k.remarks.is_empty());
-    let remarks: Vec<String> =
-        remarked.map(|k| format!("{}: {}.\n", k.kind, k.remarks.join("; "))).collect();
-    if !remarks.is_empty() {
-        text.push_str("\nNot advised (the recorded request is kept)\n\n");
-        remarks.iter().for_each(|remark| text.push_str(&wrap(remark, 2, width)));
-    }
+    text.push_str(&not_advised(advice, &names, width));
     text
+}
+
+/// The kinds without advice, by reason.
+fn not_advised(advice: &Advice, names: &[&str], width: usize) -> String {
+    let needed = sizing::needed(advice.risk);
+    let list = |of: &dyn Fn(&KindAdvice) -> Option<usize>| {
+        let kinds = advice.kinds.iter().zip(names);
+        let told = kinds.filter_map(|(kind, name)| Some(format!("{name} ({})", of(kind)?)));
+        told.collect::<Vec<_>>()
+    };
+    let few = |samples: usize| (samples > 0 && samples < needed).then_some(samples);
+    let of_memory = |kind: &KindAdvice| few(kind.memory_samples);
+    let of_time = |kind: &KindAdvice| few(kind.time_samples);
+    let unmeasured = |kind: &KindAdvice| (kind.memory_samples == 0).then_some(kind.tasks);
+    let mut text = String::new();
+    let risk = percent(advice.risk);
+    let parts = [
+        (format!("Memory of too few tasks for {risk} %, which takes {needed}"), list(&of_memory)),
+        ("Memory was not measured".to_string(), list(&unmeasured)),
+        (format!("Times of too few tasks for {risk} %"), list(&of_time)),
+    ];
+    for (reason, kinds) in parts.iter().filter(|(_, kinds)| !kinds.is_empty()) {
+        text.push_str(&wrap(&format!("{reason}: {}.\n", kinds.join(", ")), 2, width));
+    }
+    if text.is_empty() {
+        return text;
+    }
+    let most = advice.kinds.iter().filter_map(of_memory).max();
+    if let Some(most) = most.filter(|&most| most >= 2) {
+        // An order statistic of n peaks is exceeded with the probability 1 / (n + 1).
+        let least = (100.0 / (most as f64 + 1.0)).ceil();
+        let hint = format!(
+            "More runs are more tasks (slackline advise RUN…); {most} tasks do for --risk {least}%.\n"
+        );
+        text.push_str(&wrap(&hint, 2, width));
+    }
+    format!("\nNot advised (the recorded request is kept)\n\n{text}")
 }
