@@ -185,6 +185,9 @@ def plan(workflow: Any, platform: Any, planner: Any, *, progress: bool = False, 
 
     document, values, planners = plan_request(workflow, platform, planner, **options)
     objects, request, answer = carry_out(document, values, planners, progress=progress)
+    if not objects:
+        method = json.loads(answer)["algorithm"]
+        raise Refused(f"{method} plans sub-workflows, which only runs put together: command('plan', ...) has what it allocates")
     plans = Plans([Plan._of(made, request, answer, at) for at, made in enumerate(objects)], request, answer)
     return plans.best
 

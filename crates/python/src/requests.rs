@@ -351,6 +351,10 @@ fn work(
 }
 
 fn plan(request: PlanRequest, context: &mut Context<'_>) -> Result<(Done, Answer), Failure> {
+    if let Some(input) = request.choices(context)? {
+        let problem = input.problem()?;
+        return Ok((Done::Document, Answer::Plan(input.plan(&problem)?.report())));
+    }
     let input = Arc::new(request.read(context)?);
     let problem = input.problem()?;
     if input.request.front {

@@ -94,7 +94,6 @@ pub fn check(
         let node = nodes.get(&name);
         let memory = platform.host(host).memory;
         let own = platform.host(host).resources.as_ref();
-        let own = own.as_deref();
         let devices = own.map_or(Vec::new(), |own| gres(&own.gpus));
         let submission = Submission {
             ticket: Ticket { post: Post { host, only: None }, number: 0 },
