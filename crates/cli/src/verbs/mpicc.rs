@@ -14,7 +14,8 @@ Calls the C compiler (CC, or cc) with the folder of our mpi.h and, unless -c, -S
 library. The program runs under `slackline mpirun`, and with MPICH.
 
 Example:
-  slackline mpicc -O2 ring.c -o ring && slackline mpirun -np 4 -p small-cluster ./ring")]
+  slackline mpicc -O2 ring.c -o ring
+  slackline mpirun -np 4 -p small-cluster ./ring")]
 pub(crate) struct Mpicc {
     /// Arguments of the compiler
     #[arg(

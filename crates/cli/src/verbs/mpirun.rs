@@ -21,7 +21,7 @@ SimGrid's names; failed tests cost the same each time unless smpi/grow-injected-
 
 Examples:
   slackline mpirun -np 8 -p small-cluster ./stencil 1000
-  slackline mpirun -np 16 -p cluster.xml --hosts hosts.txt --compute measure ./solver
+  slackline mpirun -np 16 -p cluster.xml --hosts hosts.txt ./solver
   slackline mpirun -np 4 -p small-cluster --record trace.tit ./ring")]
 pub(crate) struct Mpirun {
     /// Number of ranks (also `-np N`); one per place if left out

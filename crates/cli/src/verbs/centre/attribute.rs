@@ -27,7 +27,7 @@ platform. Each is injected from the record, or modelled or simulated.
 
 Examples:
   slackline centre attribute pilot-stack
-  slackline centre attribute pilot-stack --switch transfers=simulate --switch platform=model
+  slackline centre attribute pilot-stack --switch transfers=simulate
   slackline centre attribute pilot-stack --picture errors.svg --json
   slackline simulate montage -p two-site-grid --trace run.jsonl
   slackline centre attribute montage --trace run.jsonl -p two-site-grid")]

@@ -32,7 +32,7 @@ Examples:
   slackline centre batch log.swf --cores 256 --policy fcfs,easy,conservative
   slackline centre batch log.swf.gz --site site.toml --by week
   slackline centre batch log.swf --cores 256 --policy easy --picture load.svg
-  slackline centre batch jobs.txt --nodes 40 --cores-per-node 64 --lenient --json")]
+  slackline centre batch jobs.txt --nodes 40 --cores-per-node 64 --lenient")]
 pub(crate) struct Batch {
     /// The log
     log: PathBuf,

@@ -30,7 +30,7 @@ CASE (JSON or TOML) has `tasks` [{id, work, inputs, outputs, after}], `files` {n
 Examples:
   slackline centre stack pilot-stack
   slackline centre stack pilot-stack --picture pilots.svg
-  slackline centre stack pilot-stack --pilots 1,2,3,5,8,13 --picture saturation.svg
+  slackline centre stack pilot-stack --pilots 1,3,8 --picture pilots.svg
   slackline centre stack pilot-stack --json")]
 pub(crate) struct Stack {
     /// The case

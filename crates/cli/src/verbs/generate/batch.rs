@@ -25,7 +25,7 @@ Gamma(8.17, 3.96) of half hours from 5:30 on. Requested times, users, groups and
 beside it.
 
 Examples:
-  slackline generate workload lublin --jobs 1000 --cores 256 --load 0.85 -o log.swf
+  slackline generate workload lublin --jobs 1000 --cores 256 -o log.swf
   slackline generate workload lublin --seed 7 --overestimate 1")]
 pub(super) struct LublinArgs {
     #[command(flatten)]
@@ -79,7 +79,7 @@ parallelism, log-uniform from its size to the cores of the machine, and a variat
 says; --choices writes all of them.
 
 Examples:
-  slackline generate workload lublin-moldable --jobs 1000 --cores 256 -o log.swf --choices sizes.csv
+  slackline generate workload lublin-moldable -o log.swf --choices sizes.csv
   slackline generate workload lublin-moldable --seed 7 --pick shortest")]
 pub(super) struct MoldableArgs {
     #[command(flatten)]
