@@ -2,12 +2,13 @@
 
 use crate::output::Output;
 use crate::path_check::Files;
+use crate::set_option::assignment;
 use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_core::Failure;
 use slackline_core::input::{self, Loaded, Past};
-use slackline_core::request::{self, LimitSettings, OverheadSettings};
+use slackline_core::request::{self, LimitSettings, OverheadSettings, Pairs};
 use slackline_formats::document::Run;
 use slackline_formats::{Document, Format, Times};
 use slackline_model::units::{Quantity, fmt_seconds};
@@ -30,6 +31,19 @@ pub(crate) struct Sources {
     /// 1 Gflop/s, if left out
     #[arg(long, value_name = "SPEED", value_parser = speed, conflicts_with = "instance")]
     pub(crate) reference_speed: Option<f64>,
+    /// Keep to the estimates of the file although there is a folder of runs beside it
+    #[arg(long)]
+    pub(crate) no_history: bool,
+    #[command(flatten)]
+    pub(crate) params: ParamOptions,
+}
+
+/// Values for the parameters of a workflow.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ParamOptions {
+    /// Value of a parameter that the workflow defines in [params]; repeatable
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) params: Vec<(String, String)>,
 }
 
 fn speed(text: &str) -> Result<f64, String> {
@@ -89,6 +103,8 @@ impl Sources {
             arrivals: None,
             format: self.from,
             reference_speed: self.reference_speed,
+            no_history: self.no_history,
+            params: Pairs(self.params.params.clone()),
         }
     }
 
@@ -105,7 +121,9 @@ impl Sources {
     /// Inputs of a schedule that is shown or converted.
     pub(crate) fn of_schedule(platform: &Option<PathBuf>, instance: &Option<PathBuf>) -> Sources {
         let (platform, instance) = (platform.clone(), instance.clone());
-        Sources { platform, instance, from: None, reference_speed: None }
+        let params = ParamOptions::default();
+        let (from, reference_speed, no_history) = (None, None, false);
+        Sources { platform, instance, from, reference_speed, no_history, params }
     }
 
     /// Reads what a schedule belongs to; says what is missing where nothing is named.
@@ -140,6 +158,16 @@ pub(crate) fn read_document(
     output: &mut Output,
 ) -> Result<Document, Failure> {
     input::read_document(path, from, &mut output.context(false))
+}
+
+/// The same with values for its parameters.
+pub(crate) fn read_document_with(
+    path: &Path,
+    from: Option<Format>,
+    params: &ParamOptions,
+    output: &mut Output,
+) -> Result<Document, Failure> {
+    input::read_document_with(path, from, &params.params, &mut output.context(false))
 }
 
 /// Reads a platform file.

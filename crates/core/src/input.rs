@@ -2,6 +2,7 @@
 
 use crate::bundled;
 use crate::context::Context;
+use crate::estimates;
 use crate::failure::Failure;
 use crate::file_kind::{Wanted, explain};
 use crate::recorded;
@@ -12,7 +13,7 @@ use slackline_formats::document::Run;
 use slackline_formats::instance::stream;
 use slackline_formats::{Document, Format, Times, instance, platform_toml, scenario};
 use slackline_io::{FileAccess, is_standard};
-use slackline_model::nearest::nearest;
+use slackline_model::nearest::{did_you_mean, nearest};
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Inputs, State};
 use slackline_model::scenario::{Measured, Scenario};
@@ -101,10 +102,15 @@ impl Sources {
             return instance_file(path, context);
         }
         let platform = self.platform.as_ref().map(|p| read_platform(p, context)).transpose()?;
-        let mut document = read_document(path, self.format, context)?;
+        let mut document = self.read_document(path, context)?;
         let format = format_of(&context.files, path, self.format)?;
         if let Some(speed) = self.reference_speed {
             document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(path))?;
+        }
+        if !self.no_history
+            && let Some(found) = estimates::beside(path, &document.workflow, context)
+        {
+            document.workflow = estimates::apply(&found, document.workflow)?;
         }
         let platform = match platform {
             Some(platform) => platform,
@@ -115,6 +121,15 @@ impl Sources {
 }
 
 impl Sources {
+    /// Reads a workflow file with everything its format states, and the values for its parameters.
+    pub fn read_document(
+        &self,
+        path: &Path,
+        context: &mut Context<'_>,
+    ) -> Result<Document, Failure> {
+        read_document_with(path, self.format, &self.params.0, context)
+    }
+
     /// The workflow of a recorded run; on its own hosts where no platform is named.
     fn read_recorded(&self, path: &Path, context: &mut Context<'_>) -> Result<Loaded, Failure> {
         let run = recorded::read(path, context)?;
@@ -159,7 +174,7 @@ impl Sources {
         if let Some(rest @ [_, ..]) = workflows.get(1..) {
             let mut parts = vec![Arc::unwrap_or_clone(world.workflow)];
             for path in rest {
-                parts.push(read_workflow(path, self.format, context)?);
+                parts.push(self.read_document(path, context)?.workflow);
             }
             // Graphs of one generator share a name: the names of their files differ.
             for (part, path) in parts.iter_mut().zip(workflows) {
@@ -363,17 +378,34 @@ pub fn read_document(
     from: Option<Format>,
     context: &mut Context<'_>,
 ) -> Result<Document, Failure> {
+    read_document_with(path, from, &[], context)
+}
+
+/// The same with values for the parameters of the workflow.
+pub fn read_document_with(
+    path: &Path,
+    from: Option<Format>,
+    params: &[(String, String)],
+    context: &mut Context<'_>,
+) -> Result<Document, Failure> {
     if let Some(value) = context.files.value::<WorkflowValue>(path) {
+        check_params(&value.document, path, params)?;
         return Ok(value.document.clone());
     }
     let begin = Instant::now();
     if from.is_none() && recorded::engine_of(path, &context.files).is_some() {
         let document = recorded::document(&recorded::read(path, context)?, path)?;
+        check_params(&document, path, params)?;
         warn_of(&document.warnings, path, context)?;
         return Ok(document);
     }
-    let mut document = slackline_formats::read_workflow(&context.files, path, from)
-        .map_err(|error| explain(error, &context.files, path, Wanted::Workflow))?;
+    let mut document = slackline_formats::read_workflow_with(&context.files, path, from, params)
+        .map_err(|error| match &error.file {
+            // Of a file that the workflow names.
+            Some(file) if file != path => error.into(),
+            _ => explain(error, &context.files, path, Wanted::Workflow),
+        })?;
+    check_params(&document, path, params)?;
     if document.workflow.name().is_empty() {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         document.workflow = document.workflow.renamed(stem);
@@ -381,6 +413,28 @@ pub fn read_document(
     context.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
     warn_of(&document.warnings, path, context)?;
     Ok(document)
+}
+
+/// Refuses values for parameters that a workflow does not have.
+fn check_params(
+    document: &Document,
+    path: &Path,
+    params: &[(String, String)],
+) -> Result<(), Failure> {
+    let known: Vec<&str> = match &document.definition {
+        Some(definition) => definition.parameters.iter().map(|p| p.name.as_str()).collect(),
+        None => Vec::new(),
+    };
+    let Some((name, _)) = params.iter().find(|(name, _)| !known.contains(&name.as_str())) else {
+        return Ok(());
+    };
+    let near = did_you_mean(name, known.iter().copied());
+    let message = format!("--param {name}: {} has no parameter of that name{near}", path.display());
+    let help = match known.as_slice() {
+        [] => "[params] in a workflow TOML defines parameters and their usual values".to_string(),
+        known => format!("its parameters are {}", known.join(", ")),
+    };
+    Err(Failure::input(message).with_help(help))
 }
 
 /// Passes on what a reader had to decide.

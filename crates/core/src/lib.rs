@@ -156,12 +156,16 @@ struct RequestsPage;
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Contributing;
 
+pub mod advice;
 pub mod bundled;
 pub mod choices;
 mod context;
 mod details_json;
+mod estimates;
+pub mod explanation;
 mod failure;
 pub mod file_kind;
+pub mod forecast;
 pub mod input;
 mod methods;
 pub mod plan;

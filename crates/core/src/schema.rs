@@ -3,7 +3,9 @@
 use crate::choices::{ChoicesPlanReport, ChoicesRunReport, ForecastReport};
 use crate::plan::{FrontReport, PlanReport, PlanReports};
 use crate::request::{CompareRequest, PlanRequest, RunRequest, SimulateRequest};
-use crate::run::{RepetitionReport, RunReport};
+use crate::run::status::{LogReport, StatusReport};
+use crate::run::stop::StopReport;
+use crate::run::{CleanReport, RehearsalReport, RepetitionReport, RunReport, UpToDateReport};
 use crate::simulation::{ReplicationsReport, SimulationReport, SimulationReports};
 use crate::what_if::WhatIfReport;
 use schemars::{JsonSchema, schema_for};
@@ -78,7 +80,13 @@ pub fn all() -> Vec<DocumentSchema> {
         document::<ForecastReport>("simulation-forecast.json", "slackline/forecast/1"),
         document::<RunRequest>("execution-request.json", RunRequest::SCHEMA),
         document::<RunReport>("execution.json", "slackline/execution/1"),
+        document::<RehearsalReport>("execution-rehearsal.json", "slackline/simulation/1"),
+        document::<UpToDateReport>("execution-up-to-date.json", "slackline/up-to-date/1"),
+        document::<CleanReport>("execution-clean.json", "slackline/clean/1"),
         document::<RepetitionReport>("execution-repetition.json", "slackline/repetition/1"),
+        document::<StatusReport>("status.json", "slackline/status/1"),
+        document::<LogReport>("log.json", "slackline/log/1"),
+        document::<StopReport>("stop.json", "slackline/stop/1"),
         document::<WhatIfReport>("what-if.json", "slackline/what-if/1"),
     ]
 }

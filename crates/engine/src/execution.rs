@@ -44,6 +44,8 @@ pub struct Settings {
     pub storage: Option<DiskId>,
     /// Maximum retries of a failed task or transfer.
     pub retries: u32,
+    /// The run ends when a task is abandoned.
+    pub fail_fast: bool,
     /// Multiple of its memory granted to a task that ran out of it; more than 1.
     pub memory_factor: f64,
     /// Run times that differ from their estimates change those of their kind, and the level of their
@@ -67,6 +69,7 @@ impl Default for Settings {
             central: false,
             storage: None,
             retries: 3,
+            fail_fast: false,
             memory_factor: MEMORY_FACTOR,
             learning: false,
             patience: 600.0,

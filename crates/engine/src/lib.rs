@@ -52,7 +52,7 @@ pub use execution::{
 };
 pub use journal::{Journal, JournalError, Journaled, Record, Resumed, Sight, Sink};
 pub use load::Load;
-pub use note::{Chose, Failure, Note, Process};
+pub use note::{Chose, Failure, Made, MadeFile, Note, Process};
 pub use outcome::{Counters, Ending, Outcome};
 pub use replay_guard::{Checked, Decided, Keep};
 pub use rollout::Rollout;

@@ -39,6 +39,28 @@ pub enum Note {
     },
     /// An attempt failed.
     Failure(Failure),
+    /// A task was done: its outputs have their names in a store.
+    Made(Made),
+    /// A task is done again, or for the first time in a folder that was used before.
+    Redo {
+        /// Its name.
+        name: String,
+        /// The reason, in words.
+        why: String,
+    },
+    /// A task was not done again: what an earlier attempt made is what it would make.
+    Reused {
+        /// The task.
+        task: TaskId,
+        /// Its name.
+        name: String,
+    },
+    /// Files that are about to be taken from the folder of results: they are not up to date, or no results.
+    Withdrawn(Vec<String>),
+    /// Files that were put into the folder of results.
+    Shown(Vec<String>),
+    /// Files that the run is about to delete from all its stores: nobody needs them now.
+    Deleted(Vec<String>),
     /// The run was stopped by its user.
     Stopped,
     /// The run is over.
@@ -48,6 +70,52 @@ pub enum Note {
         /// Seconds it took.
         makespan: f64,
     },
+}
+
+/// A task that was done: what it was done with, and what it wrote.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    /// Its name.
+    pub name: String,
+    /// Name of the host in whose store its outputs lie.
+    pub host: String,
+    /// Digest of its command.
+    pub command: String,
+    /// Digest of its declared environment; empty where it declares none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub env: String,
+    /// Names and contents of the files it read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<(String, String)>,
+    /// Files that it wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<MadeFile>,
+    /// Exit code of its process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// Its kind.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// Seconds it would have taken at the reference speed of its workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}
+
+/// A file that a task wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeFile {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its checksum; where it has none, a word that no other version of it has.
+    pub content: String,
+    /// Its time of modification: seconds since 1970, and nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<(i64, i64)>,
+    /// Whether it was put into the folder of results.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shown: bool,
 }
 
 /// An attempt of which nothing came.

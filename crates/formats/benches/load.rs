@@ -28,7 +28,8 @@ fn generated() -> Document {
             let mut task = Task::new(name, 1e9 * (1.0 + i as f64 * 0.37));
             task.kind = format!("level{level:02}");
             let arguments = (0..24).map(|k| format!("--option-{k}=value-{i}")).collect();
-            task.command = Some(Command { program: task.kind.clone(), arguments });
+            task.command =
+                Some(Command { program: task.kind.clone(), arguments, ..Command::default() });
             let task = b.add_task(task).unwrap();
             for k in [0, 1, 7].into_iter().filter(|_| level > 0) {
                 b.reads(task, above[(i + k) % WIDTH]);

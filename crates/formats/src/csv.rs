@@ -1,4 +1,4 @@
-//! Tables as comma-separated values (RFC 4180): a head line, then rows.
+//! Tables as comma-separated values (RFC 4180), or with another separator: a head line, then rows.
 //!
 //! Cells are kept column by column, every distinct text once, so that a million rows of a few
 //! factors stay small.
@@ -63,8 +63,13 @@ impl Csv {
     /// Parses a text, with or without byte order mark, lines ended by LF or CRLF. Empty lines are
     /// skipped.
     pub fn parse(text: &str) -> Result<Csv> {
+        Csv::parse_separated(text, ',')
+    }
+
+    /// The same with another character between cells, such as a tab.
+    pub fn parse_separated(text: &str, separator: char) -> Result<Csv> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut records = Records { text, at: 0, line: 1 };
+        let mut records = Records { text, separator, at: 0, line: 1 };
         let mut cells = Vec::new();
         let head = match records.next(&mut cells)? {
             Some(_) => cells.iter().map(|cell| cell.trim().to_string()).collect(),
@@ -117,6 +122,7 @@ pub fn quoted(cell: &str) -> std::borrow::Cow<'_, str> {
 /// The records of a text.
 struct Records<'a> {
     text: &'a str,
+    separator: char,
     at: usize,
     line: usize,
 }
@@ -146,15 +152,15 @@ impl Records<'_> {
                 any_quoted = true;
                 self.in_quotes()?
             } else {
-                let end = rest.find([',', '\n']).unwrap_or(rest.len());
+                let end = rest.find([self.separator, '\n']).unwrap_or(rest.len());
                 self.at += end;
                 let plain = &rest[..end];
-                let ends_line = !rest[end..].starts_with(',');
+                let ends_line = !rest[end..].starts_with(self.separator);
                 plain.strip_suffix('\r').filter(|_| ends_line).unwrap_or(plain).to_string()
             };
             cells.push(cell);
             let rest = &self.text[self.at..];
-            if rest.starts_with(',') {
+            if rest.starts_with(self.separator) {
                 self.at += 1;
                 continue;
             }

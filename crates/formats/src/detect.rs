@@ -7,6 +7,7 @@
 use crate::document::Document;
 use crate::error::{FormatError, Result};
 use crate::note::Comments;
+use crate::read_options::ReadOptions;
 use slackline_model::Workflow;
 use slackline_model::resources::{Demand, Devices};
 use std::fmt;
@@ -128,6 +129,14 @@ impl Format {
     /// Reads a workflow from a text of this format.
     pub fn read(self, text: &str) -> Result<Document> {
         (self.codec().read)(text)
+    }
+
+    /// Reads a workflow from a text of this format, with the files beside it and values for its parameters.
+    pub fn read_with(self, text: &str, options: &ReadOptions<'_>) -> Result<Document> {
+        match self {
+            Format::Toml => crate::workflow_toml::read_with(text, options),
+            _ => self.read(text),
+        }
     }
 
     /// Writes a workflow in this format.

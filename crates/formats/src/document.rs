@@ -14,12 +14,57 @@ pub struct Document {
     pub measured: Option<Measured>,
     /// Decisions of the reader that a user should know, one sentence each.
     pub warnings: Vec<String>,
+    /// The form in which its tasks are written, where samples or parameters expand to them.
+    pub definition: Option<Definition>,
+}
+
+/// The short form of a workflow whose tasks were expanded from samples and parameters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Definition {
+    /// Tasks as they are written, in the order of the file.
+    pub templates: Vec<Template>,
+    /// The file of the sample sheet, where there is one.
+    pub sheet: Option<String>,
+    /// Number of rows of the sheet, or combinations of lists; 1 where there are no samples.
+    pub rows: usize,
+    /// Parameters, in the order of the file.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A task as it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Template {
+    /// Its name.
+    pub name: String,
+    /// Columns of samples that it is repeated for; empty for a single task.
+    pub foreach: Vec<String>,
+    /// Number of tasks that it stands for.
+    pub tasks: usize,
+    /// Name of the first of them.
+    pub first: String,
+}
+
+/// A parameter of a workflow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// The value that was used.
+    pub value: String,
+    /// Whether the value was given by the caller instead of the file.
+    pub is_set: bool,
 }
 
 impl Document {
     /// A workflow without a past.
     pub fn new(workflow: Workflow) -> Document {
-        Document { workflow, recorded: None, measured: None, warnings: Vec::new() }
+        Document {
+            workflow,
+            recorded: None,
+            measured: None,
+            warnings: Vec::new(),
+            definition: None,
+        }
     }
 }
 

@@ -34,6 +34,7 @@ pub mod note;
 pub mod pegasus_yaml;
 pub mod platform;
 pub mod platform_toml;
+mod read_options;
 mod resources;
 mod scan;
 pub mod scenario;
@@ -54,6 +55,7 @@ pub use detect::Format;
 pub use document::{Document, Recorded};
 pub use error::{CUT, Fault, FormatError, Place, Result};
 pub use platform::{PlatformFormat, read_platform, write_platform};
+pub use read_options::ReadOptions;
 pub use schedule_file::{ScheduleFormat, read_schedule, write_schedule};
 pub use slackline_io::{FileAccess, is_standard};
 pub use times::Times;
@@ -62,8 +64,28 @@ use std::path::Path;
 
 /// Reads a workflow file; its format is recognised unless `from` is given.
 pub fn read_workflow(files: &FileAccess, path: &Path, from: Option<Format>) -> Result<Document> {
+    read_workflow_with(files, path, from, &[])
+}
+
+/// The same with values for the parameters of the workflow; the caller checks that it has parameters of these names.
+pub fn read_workflow_with(
+    files: &FileAccess,
+    path: &Path,
+    from: Option<Format>,
+    parameters: &[(String, String)],
+) -> Result<Document> {
     let text = files.read_text(path)?;
-    parse_workflow(&text, Some(path), from).map_err(|e| e.in_file(path))
+    let format = match from {
+        Some(format) => format,
+        None => Format::detect(Some(path), &text).map_err(|e| e.in_file(path))?,
+    };
+    let siblings = (!is_standard(path)).then(|| files.siblings(path));
+    let options = ReadOptions { siblings, parameters };
+    format.read_with(&text, &options).map_err(|error| match error.file {
+        // Of a file that the workflow names.
+        Some(_) => error,
+        None => error.in_file(path),
+    })
 }
 
 /// Reads a workflow from a text; a path only serves to recognise the format.

@@ -279,6 +279,7 @@ fn add_job(
         task.command = Some(streams.of(Command {
             program: program.cloned().unwrap_or(transformed.1),
             arguments: job.arguments.unwrap_or_default(),
+            ..Command::default()
         }));
     }
     let task = builder.add_task(task)?;

@@ -187,9 +187,14 @@ impl RecordedRun {
         rates.get(rates.len() / 2).copied()
     }
 
-    /// Whether tasks found their files where they were: engines on a shared file system.
+    /// Whether tasks found their files where they were: engines on a shared file system, and runs of ours that moved
+    /// nothing.
     pub fn shares_storage(&self) -> bool {
-        self.engine != Engine::Dask
+        match self.engine {
+            Engine::Dask => false,
+            Engine::Slackline => self.transfers.is_empty(),
+            _ => true,
+        }
     }
 
     /// The platform as TOML text.

@@ -215,12 +215,12 @@ pub struct RecordedRun {
 
 impl RecordedRun {
     /// An empty run of an engine.
-    pub(crate) fn of(engine: Engine) -> RecordedRun {
+    pub fn of(engine: Engine) -> RecordedRun {
         RecordedRun { engine, name: engine.name().to_string(), ..RecordedRun::default() }
     }
 
     /// The file of a name, made where it is new.
-    pub(crate) fn file(&mut self, name: &str) -> usize {
+    pub fn file(&mut self, name: &str) -> usize {
         if let Some(&found) = self.file_ids.get(name) {
             return found;
         }

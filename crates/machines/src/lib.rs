@@ -12,3 +12,5 @@ pub mod local;
 pub mod machine_backend;
 mod private;
 pub mod slurm;
+pub mod surroundings;
+pub mod up_to_date;

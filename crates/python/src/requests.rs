@@ -21,7 +21,8 @@ use slackline_core::schedule::Watch;
 use slackline_core::simulation::{Outputs, Ran};
 use slackline_core::{
     Answer, AnyRequest, Context, Failure, Observer, PlanRequest, RunAnswer, RunRequest, RunView,
-    SimulationAnswer, run as real,
+    SimulationAnswer,
+    run::{self as real, Rehearsal, RehearsalReport, Start},
 };
 use slackline_io::FileAccess;
 use slackline_react::added as policies;
@@ -237,7 +238,12 @@ pub(crate) fn resume(
     let mut request = RunRequest::default();
     let (done, answer, remarks) = listened(py, own, bars, &[folder.to_string()], |listener| {
         let mut context = Context::new(files(), listener);
-        let open = real::OpenRun::resume(Path::new(folder), force, &mut context)?;
+        let open = match real::OpenRun::resume(Path::new(folder), force, false, &mut context)? {
+            Start::Run(open) => *open,
+            Start::UpToDate(report) => {
+                return Ok((Done::Document, Answer::Run(RunAnswer::UpToDate(report))));
+            }
+        };
         request = open.session.request.clone();
         driven(open, &mut context)
     })?;
@@ -400,14 +406,22 @@ fn simulate(
 fn run(request: RunRequest, context: &mut Context<'_>) -> Result<(Done, Answer), Failure> {
     let input = request.read(context)?;
     if input.request.dry_run {
-        let session = input.rehearsal()?;
+        let session = match input.rehearsal(context)? {
+            Rehearsal::Run(session) => session,
+            Rehearsal::UpToDate(report) => {
+                return Ok((Done::Document, Answer::Run(RunAnswer::UpToDate(report))));
+            }
+        };
         let problem = session.problem()?;
         let (ran, bound) = session.rehearse(&problem, context)?;
-        let report = slackline_core::SimulationReport::new(&problem, &ran, bound);
+        let report = RehearsalReport::new(&session, &problem, &ran, bound);
         let run = Run_::of_session(&session, ran, None);
         return Ok((Done::Runs(vec![run]), Answer::Run(RunAnswer::Rehearsal(Box::new(report)))));
     }
-    driven(input.begin(context)?, context)
+    match input.begin(context)? {
+        Start::Run(open) => driven(*open, context),
+        Start::UpToDate(report) => Ok((Done::Document, Answer::Run(RunAnswer::UpToDate(report)))),
+    }
 }
 
 /// Drives a real run to its end.

@@ -401,7 +401,7 @@ fn command(value: &Bound<'_, PyAny>) -> PyResult<Command> {
         .map_err(|_| wrong("a command", "a line of shell or a list of words", value))?;
     let mut words = words.into_iter();
     let program = words.next().ok_or_else(|| bad_input("a command needs a program"))?;
-    Ok(Command { program, arguments: words.collect() })
+    Ok(Command { program, arguments: words.collect(), ..Command::default() })
 }
 
 fn gpus(value: &Bound<'_, PyAny>) -> PyResult<Devices> {

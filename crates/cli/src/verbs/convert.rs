@@ -1,6 +1,6 @@
 //! `slackline convert`: a file from one format to another.
 
-use crate::input::{Sources, format_parser, read_document, read_platform};
+use crate::input::{ParamOptions, Sources, format_parser, read_document_with, read_platform};
 use crate::output::Output;
 use crate::path_check::Files;
 use crate::table::count;
@@ -51,6 +51,8 @@ pub(crate) struct Convert {
     /// The platform of an instance that is written, or of a schedule or trace
     #[arg(short, long, value_name = "FILE")]
     platform: Option<PathBuf>,
+    #[command(flatten)]
+    params: ParamOptions,
     /// Unfold one course of a workflow with choices and loops: its run 0, drawn from this seed
     #[arg(long, value_name = "SEED")]
     draw: Option<u64>,
@@ -169,7 +171,7 @@ impl Convert {
             }
             hand_over::write_plan(target, &problem, &schedule)
         } else {
-            let mut document = read_document(&self.input, self.from, output)?;
+            let mut document = read_document_with(&self.input, self.from, &self.params, output)?;
             self.unfold(&mut document, output)?;
             hand_over::write_workflow(target, &document.workflow)
         };
@@ -206,7 +208,7 @@ impl Convert {
             }
             None => Format::for_output(&self.output)?,
         };
-        let mut document = read_document(&self.input, self.from, output)?;
+        let mut document = read_document_with(&self.input, self.from, &self.params, output)?;
         self.unfold(&mut document, output)?;
         let mut bytes = Vec::new();
         match (&self.platform, format) {

@@ -5,7 +5,7 @@ use crate::path_check::Files;
 use crate::table::{Table, count};
 use clap::Args;
 use serde::Serialize;
-use slackline_core::run::{Recovered, RunSession, read_folder};
+use slackline_core::run::{Recovered, RunSession, read_folder, reused};
 use slackline_core::{Failure, schema};
 use slackline_formats::{schedule_json, trace};
 use slackline_model::trace::Happening;
@@ -157,12 +157,17 @@ fn of_run(
     problem: &Problem<'_>,
     recovered: Recovered,
 ) -> Result<(Side, Arc<Workflow>), Failure> {
+    let reused = reused(&recovered.records);
     let ran = steering.repeat(problem, recovered)?.ran;
-    let Some(ran) = ran else {
+    let Some(mut ran) = ran else {
         let message = format!("{}: this run is not over", path.display());
         let help = format!("go on with it first: slackline resume {}", path.display());
         return Err(Failure::work(message).with_help(help));
     };
+    // They took no time.
+    for task in reused {
+        ran.outcome.schedule.placements[task.index()] = None;
+    }
     let whole = ran.outcome.workflow;
     let (schedule, trace) = (ran.outcome.schedule, Some(ran.outcome.trace));
     Ok((Side { name: path.display().to_string(), schedule, trace }, whole))

@@ -5,6 +5,7 @@ use crate::output::Output;
 use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use slackline_core::run::{self, history::RunHistory};
 use slackline_formats::trace::{self, TraceFormat};
 use slackline_formats::{Format, scenario, schedule_json};
 use slackline_import::{Counts, Engine, Options, RecordedRun, Summary};
@@ -94,6 +95,12 @@ pub(crate) fn records(
     sizes: Option<PathBuf>,
     output: &mut Output,
 ) -> Result<RecordedRun, Failure> {
+    if let [path] = paths
+        && from.is_none()
+        && run::log_of(path).is_file()
+    {
+        return Ok(RunHistory::read(path, &mut output.context(false))?.recorded());
+    }
     let options = Options { from: from.and_then(Engine::named), sizes, strict: output.strict };
     Ok(slackline_import::read(paths, &options, &output.files)?)
 }

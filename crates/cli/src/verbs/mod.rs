@@ -7,14 +7,17 @@ mod burn;
 mod calibrate;
 mod centre;
 mod choices;
+mod clean;
 mod compare;
 mod completions;
 mod convert;
+mod detached;
 mod diff;
 mod examples;
 mod explain;
 mod generate;
 mod import;
+mod log;
 mod man;
 mod mpi_capture;
 mod mpicc;
@@ -23,11 +26,14 @@ mod pilot;
 pub(crate) mod plan;
 mod platform;
 mod replay;
+mod report;
 mod reproduce;
 mod resume;
 pub(crate) mod run;
 mod show;
 pub(crate) mod simulate;
+mod status;
+mod stop;
 mod validate;
 mod versus;
 mod what_if;
@@ -45,6 +51,11 @@ pub(crate) enum Verb {
     Activities(activities::Activities),
     Run(Box<run::Run>),
     Resume(resume::Resume),
+    Clean(clean::Clean),
+    Status(status::Status),
+    Log(log::Log),
+    Report(report::Report),
+    Stop(stop::Stop),
     Diff(diff::Diff),
     Replay(replay::Replay),
     Mpirun(mpirun::Mpirun),
@@ -69,6 +80,7 @@ pub(crate) enum Verb {
     Completions(completions::Completions),
     Burn(burn::Burn),
     Pilot(pilot::Pilot),
+    Detached(detached::Detached),
     Man(man::Man),
 }
 
@@ -93,6 +105,11 @@ impl Verb {
             Verb::Activities(verb) => verb.run(output),
             Verb::Run(verb) => verb.run(output),
             Verb::Resume(verb) => verb.run(output),
+            Verb::Clean(verb) => verb.run(output),
+            Verb::Status(verb) => verb.run(output),
+            Verb::Log(verb) => verb.run(output),
+            Verb::Report(verb) => verb.run(output),
+            Verb::Stop(verb) => verb.run(output),
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
             Verb::Mpirun(verb) => verb.run(output),
@@ -117,6 +134,7 @@ impl Verb {
             Verb::Completions(verb) => verb.run(output),
             Verb::Burn(verb) => verb.run(output),
             Verb::Pilot(verb) => verb.run(output),
+            Verb::Detached(verb) => verb.run(output),
             Verb::Man(verb) => verb.run(output),
         }
     }

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "\
 The log is played through engine and policy, which must decide as before; processes of the run that \
-are still there are ended, and what was under way begins again. What is done is not done again.
+are still there are ended, and what was under way begins again. What is done is not done again. Where the run is over and \
+tasks failed, these are tried again; where the workflow was edited, its new definition is adopted.
 
 Example:
   slackline resume montage.run")]
@@ -22,6 +23,9 @@ pub(crate) struct Resume {
     /// file beside it
     #[arg(long)]
     force: bool,
+    /// Try tasks again that were given up, also where the run is not over yet
+    #[arg(long)]
+    retry_failed: bool,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -29,6 +33,6 @@ pub(crate) struct Resume {
 impl Resume {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.outputs.files(Files::default()).check(output)?;
-        run::resume(&self.run, self.force, &self.outputs, output)
+        run::resume(&self.run, self.force, self.retry_failed, &self.outputs, output)
     }
 }

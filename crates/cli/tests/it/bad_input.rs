@@ -186,7 +186,7 @@ fn files_of_the_wrong_kind_are_called_what_they_are() {
     std::fs::create_dir(place.path().join("gauss.run")).unwrap();
     place.write("gauss.run/log.jsonl", "");
     let error = place.fails(2, "show gauss.run");
-    assert!(error.contains("the folder of a run") && error.contains("slackline replay"), "{error}");
+    assert!(error.contains("gauss.run") && error.contains("no log of a run"), "{error}");
     place.write("empty.json", "");
     let on_grid = format!("-p {grid}");
     let gauss = "examples/workflows/gauss.dot";

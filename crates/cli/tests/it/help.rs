@@ -14,7 +14,21 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// Verbs that begin real work on this machine: their own tests run them.
-const REAL: &[&str] = &["mpirun", "mpicc", "mpi-capture", "run", "resume", "diff", "burn", "pilot"];
+const REAL: &[&str] = &[
+    "mpirun",
+    "mpicc",
+    "mpi-capture",
+    "run",
+    "resume",
+    "clean",
+    "status",
+    "log",
+    "report",
+    "stop",
+    "diff",
+    "burn",
+    "pilot",
+];
 
 /// The verbs with a help of their own, as words.
 const VERBS: &[&str] = &[

@@ -140,6 +140,13 @@ time = "10ms"
 command = "echo no luck >&2; exit 3"
 "#;
 
+/// A run that goes on as long as somebody looks at it.
+const ENDLESS: &str =
+    "[task.endless]\nkind = \"long\"\nseconds = 9\ngpus = 1\ncommand = \"sleep 100\"\n";
+
+const EXPANDED: &str = "[samples]\nfile = \"sheet.csv\"\n[params]\nw = 1\n[defaults]\nseconds = 1\n\
+    [task.t]\nforeach = \"s\"\ncommand = \"echo {w}\"\n";
+
 /// Copies the folder of a run, as if it had been stopped half-way.
 fn cut(place: &Place, run: &str, to: &str) {
     let (run, to) = (place.path().join(run), place.path().join(to));
@@ -279,6 +286,9 @@ fn place() -> Place {
     place.write("history.txt", crate::bridges::history());
     place.write("results.csv", results());
     place.write("campaign.toml", CAMPAIGN);
+    place.write("endless.toml", ENDLESS);
+    place.write("expanded.toml", EXPANDED);
+    place.write("sheet.csv", "s\na\nb\n");
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
     place
 }
@@ -339,11 +349,20 @@ const PRINT: &[&str] = &[
     "generate workflow daggen --tasks 5 --count 2 -o graphs --json",
     "generate platform cluster --count 2 -o clusters --json",
     "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --json",
+    "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --dry-run --json",
+    "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --json",
+    "status real.run --json",
+    "log real.run --json",
+    "show expanded.toml --param w=2 --json",
+    "status live.run --json",
+    "stop live.run --json",
     "simulate --replay cut --json",
     "run looped.toml -j 1 --folder looped.run --json",
     "diff real.json made.run --json",
     "run deliveries.toml -p delivered.toml --policy static --throttle --folder taught.run --json",
     "run uneven.toml -p pair.toml --policy just-in-time --folder uneven.run --json",
+    "run uneven.toml -p pair.toml --policy just-in-time --folder uneven.run --json",
+    "clean uneven.run --json",
     "calibrate taught.run -o learnt --json",
     "centre batch log.swf --site site.json --policy priority-easy --by week --lenient --json",
     "centre batch jobs.txt --cores 8 --policy easy --json",
@@ -374,6 +393,7 @@ const WRITE: &[(&str, &[&str])] = &[
         "run made/w.json -p P/four-sites.toml --policy slackline --folder made.run",
         &["made.run/log.jsonl"],
     ),
+    ("run endless.toml --gpus 1 --folder live.run --detach", &[]),
     ("generate platform cluster --hosts 8 -o cluster.toml", &[]),
     ("plan W/gauss.dot -o plan.json", &["plan.json"]),
     ("plan W/gpu-training.toml -p P/gpu-cluster.toml -o pools.json", &["pools.json"]),

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, as one binary.
 
+mod again;
 mod answers;
 mod bad_input;
 mod bad_luck;
@@ -16,6 +17,7 @@ mod help;
 mod interrupt;
 mod json;
 mod known_worlds;
+mod looking;
 mod memory;
 mod moldable;
 mod never_worse;

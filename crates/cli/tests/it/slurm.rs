@@ -146,7 +146,7 @@ type Scene = fn(&Cluster);
 #[test]
 fn runs_on_slurm_survive_what_happens_there() {
     let Some(cluster) = Cluster::start() else { return };
-    let scenes: [(&str, Scene); 12] = [
+    let scenes: [(&str, Scene); 14] = [
         ("a whole run", a_whole_run),
         ("kills", kills_repeat_nothing_that_was_done),
         ("staged per node", kills_repeat_nothing_where_nodes_share_nothing),
@@ -159,6 +159,8 @@ fn runs_on_slurm_survive_what_happens_there() {
         ("refusals", refusals_are_told_and_names_are_taken_as_they_are),
         ("all nodes", plans_use_all_nodes),
         ("SIGTERM", a_run_that_is_terminated_ends_its_pilots),
+        ("options", options_of_the_platform_arrive_and_stop_leaves_nothing),
+        ("scaling", pilots_scale_with_the_work),
     ];
     let only = std::env::var("SCENE").unwrap_or_default();
     for (name, scene) in scenes.iter().filter(|(name, _)| name.contains(&only)) {
@@ -572,6 +574,74 @@ fn a_run_that_is_terminated_ends_its_pilots(cluster: &Cluster) {
     assert!(processes("environ", &format!("SLACKLINE_RUN={}", id_of(&run))).is_empty());
     place.write("gate", "");
     cluster.ok(&place, "resume r");
+}
+
+/// `[slurm]` of the platform in the words of `scontrol show job`, and nothing of the run after `stop`.
+fn options_of_the_platform_arrive_and_stop_leaves_nothing(cluster: &Cluster) {
+    let place = Place::new();
+    let table = "[slurm]\npartition = \"short\"\ntime = \"90s\"\nsbatch = [\"--comment=hello\"]\n\
+                 [slurm.kind.wide]\npartition = \"main\"\n";
+    place.write("nodes.toml", format!("{SHARED}{table}"));
+    place.write("w.toml", "[task.a]\nkind = \"wide\"\ncommand = \"sleep 1000\"\ntime = \"1s\"\n");
+    let shown = || {
+        let done = cluster.command("scontrol").args(["-o", "show", "job"]).output().unwrap();
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    for (mode, partition, time) in [("pilots", "short", "00:02:00"), ("job", "main", "00:03:00")] {
+        let run = place.path().join(mode);
+        let line = format!(
+            "run w.toml --platform nodes.toml --on slurm --mode {mode} --time-limit 100s --folder {mode} --detach"
+        );
+        cluster.ok(&place, &line);
+        wait_for("a task", || log(&run).contains("\"process\""));
+        let name = format!("JobName=slackline-{}", id_of(&run));
+        let jobs = shown();
+        let job =
+            jobs.lines().find(|l| l.contains(&name) && l.contains("JobState=RUNNING")).unwrap();
+        for words in [format!("Partition={partition}"), format!("TimeLimit={time}")] {
+            assert!(job.contains(&words), "{words}: {job}");
+        }
+        assert!(job.contains("Comment=hello"), "{job}");
+        if mode == "pilots" {
+            let stopped = cluster.ok(&place, "stop pilots --json");
+            assert!(stopped.contains("\"state\": \"stopped\""), "{stopped}");
+        } else {
+            // The engine dies, and its job goes on without it.
+            let status: Value = serde_json::from_str(&place.ok("status job --json")).unwrap();
+            kill(status["process"]["pid"].as_u64().unwrap() as u32);
+            let stopped = cluster.ok(&place, "stop job --json");
+            assert!(stopped.contains("\"cancelled_jobs\": 1"), "{stopped}");
+        }
+        wait_for("an empty queue", || cluster.queue() == 0);
+        wait_for("no processes", || {
+            processes("environ", &format!("SLACKLINE_RUN={}", id_of(&run))).is_empty()
+        });
+    }
+    let error = cluster.slackline(&place, "run w.toml --platform bad.toml --on slurm --folder b");
+    place.write("bad.toml", format!("{SHARED}[slurm]\nsbatch = [\"--mem=1G\"]\n"));
+    let done = { error }.output().unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&done.stderr).contains("slurm.sbatch"));
+}
+
+/// One pilot for little work, more where all are busy, and fewer again.
+fn pilots_scale_with_the_work(cluster: &Cluster) {
+    let place = Place::new();
+    place.write("nodes.toml", SHARED);
+    let many: String =
+        (0..24).map(|n| format!("[task.t{n}]\ncommand = \"sleep 0.7\"\nseconds = 0.7\n")).collect();
+    place.write("w.toml", many);
+    let mut child = cluster.spawn(
+        &place,
+        "run w.toml --platform nodes.toml --on slurm --pilots 1:3 --policy just-in-time --folder r --squeue-interval 1s",
+    );
+    let mut most = 0;
+    while child.try_wait().unwrap().is_none() {
+        most = most.max(cluster.queue());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(child.wait().unwrap().success(), "{}", place.read("err"));
+    assert!((2..=3).contains(&most), "{most} pilots");
 }
 
 fn name_ends(entry: &std::fs::DirEntry, end: &str) -> bool {

@@ -135,6 +135,8 @@ impl ExecutionSettings {
         let (least, most) = QUEUE_INTERVALS;
         let interval = slurm.squeue_interval.is_none_or(|s| (least..=most).contains(&s));
         holds("execution.slurm.squeue_interval", interval, "a time between 100ms and 1d")?;
+        let pilots = slurm.pilots.is_none_or(|(least, most)| 0 < most && least <= most);
+        holds("execution.slurm.pilots", pilots, "two numbers, the first not above the last")?;
         let ports = slurm.ports.is_none_or(|(first, last)| 0 < first && first <= last);
         holds("execution.slurm.ports", ports, "two ports, the first not above the last")
     }

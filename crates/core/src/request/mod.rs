@@ -143,6 +143,15 @@ pub struct RunRequest {
     /// Whether the run is only rehearsed in the simulator.
     #[serde(skip_serializing_if = "is_default")]
     pub dry_run: bool,
+    /// Whether a new folder is made although there is one of the workflow.
+    #[serde(skip_serializing_if = "is_default")]
+    pub new: bool,
+    /// Tasks that are done again although they are up to date.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub force: Vec<String>,
+    /// Tasks and files that are wanted: only they, and what they need, are made. Everything where it is left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
 }
 
 /// Sources of workflows and platform. Paths are relative to the current directory; bundled files are named
@@ -169,6 +178,12 @@ pub struct Sources {
     /// Flop/s at which recorded seconds become work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_speed: Option<f64>,
+    /// Whether the estimates of the file hold although there is a folder of runs beside it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub no_history: bool,
+    /// Values for `[params]` of the workflows, by name.
+    #[serde(skip_serializing_if = "Pairs::is_empty")]
+    pub params: Pairs,
 }
 
 /// Conditions of a simulated run other than the policy.
@@ -353,6 +368,12 @@ pub enum InputPlace {
 pub struct ExecutionSettings {
     /// Maximum retries of a task or transfer that failed by itself.
     pub retries: u32,
+    /// Whether the run ends when a task has failed for good; otherwise what does not depend on it is still done.
+    #[serde(skip_serializing_if = "is_default")]
+    pub fail_fast: bool,
+    /// Files that stay in the run folder.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keep: KeptFiles,
     /// Factor, above 1, by which the memory of a task that ran out of it grows at the next attempt.
     #[serde(skip_serializing_if = "is_usual_factor")]
     pub memory_factor: f64,
@@ -387,6 +408,17 @@ pub struct ExecutionSettings {
     pub slurm: Option<SlurmSettings>,
 }
 
+/// Files that stay in a run folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeptFiles {
+    /// All but temporary ones.
+    #[default]
+    All,
+    /// Results: files that tasks read are deleted after their last reader.
+    Results,
+}
+
 /// Settings for runs on a Slurm cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -406,6 +438,9 @@ pub struct SlurmSettings {
     /// Further arguments of `sbatch`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sbatch: Vec<String>,
+    /// Fewest and most pilots at once, by need; one for every host where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pilots: Option<(u32, u32)>,
     /// Seconds without an engine after which a pilot ends.
     pub patience: f64,
 }
@@ -545,6 +580,9 @@ impl Default for RunRequest {
             execution: ExecutionSettings::default(),
             folder: None,
             dry_run: false,
+            new: false,
+            force: Vec::new(),
+            only: Vec::new(),
         }
     }
 }
@@ -639,6 +677,8 @@ impl Default for ExecutionSettings {
     fn default() -> ExecutionSettings {
         ExecutionSettings {
             retries: RETRIES,
+            fail_fast: false,
+            keep: KeptFiles::All,
             memory_factor: MEMORY_FACTOR,
             enforce: Enforce::Auto,
             time_limit: None,
@@ -662,6 +702,7 @@ impl Default for SlurmSettings {
             ports: None,
             squeue_interval: None,
             sbatch: Vec::new(),
+            pilots: None,
             patience: PATIENCE,
         }
     }

@@ -1,38 +1,50 @@
 //! Runs on real machines: a request in a new folder, a folder that is resumed, a folder that is repeated.
 
+mod again;
+mod clean;
+pub mod history;
+pub mod page;
 mod report;
 mod run_session;
 mod settings;
+pub mod status;
+pub mod stop;
 
+pub use again::{Rehearsal, Start};
+pub use clean::{CleanReport, Parts, clean};
 pub use report::{
-    ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RunReport, blocked, stderr,
+    ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RedoneTask, RehearsalReport,
+    RunReport, UpToDateReport, blocked, stderr,
 };
 pub use run_session::{FinishedRun, RunSession};
 pub use settings::{command_path, set_command_path};
-pub use slackline_machines::folder::{Recovered, log_of, refuse_names};
+pub use slackline_machines::folder::{Recovered, log_of, refuse_names, reused};
 
 use crate::context::{Context, Silent};
 use crate::failure::Failure;
-use crate::input::{Loaded, format_of, read_document, read_platform};
+use crate::input::{Loaded, format_of, read_platform};
 use crate::recorded;
-use crate::request::{InputPlace, RunRequest};
+use crate::request::{InputPlace, RunRequest, Sources};
 use crate::simulation::{Ran, SimulationReport};
 use run_session::seconds_since_1970;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_analysis::plan_check::lower_bound;
 use slackline_engine::{Ending, Record};
+use slackline_formats::document::Definition;
+use slackline_formats::note::Comments;
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
-use slackline_machines::attempt::{checksum, stamped_checksum};
+use slackline_machines::attempt::checksum;
 use slackline_machines::detect::local;
-use slackline_machines::folder::{self, FolderError, Header, Note, RunFolder, RunLog};
+use slackline_machines::folder::{self, FolderError, Header, RunFolder, RunLog};
 use slackline_machines::slurm;
+use slackline_machines::surroundings;
 use slackline_model::control::Control;
 use slackline_model::platform::Charges;
 use slackline_model::workflow::REFERENCE_SPEED;
 use slackline_model::{Platform, Problem, Workflow};
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Component, Path, PathBuf};
 
 impl From<FolderError> for Failure {
@@ -70,8 +82,18 @@ pub struct OpenRun {
     /// Its folder, as it was named.
     pub path: PathBuf,
     folder: RunFolder,
-    log: Option<RunLog>,
+    log: LogStart,
     records: Vec<(f64, Record)>,
+}
+
+/// The state of the log of a run that is about to be driven.
+pub(crate) enum LogStart {
+    /// There is none yet.
+    Create,
+    /// It has runs in the same folder, and this one follows.
+    Define(Box<Recovered>),
+    /// It has the beginning of this run.
+    Open(RunLog),
 }
 
 /// The repetition of a run from its log.
@@ -98,7 +120,9 @@ pub struct RepetitionReport {
 #[serde(untagged)]
 pub enum RunAnswer {
     /// Of a rehearsal.
-    Rehearsal(Box<SimulationReport>),
+    Rehearsal(Box<RehearsalReport>),
+    /// Of a run or rehearsal with nothing to do.
+    UpToDate(UpToDateReport),
     /// Of a run on real machines.
     Run(Box<RunReport>),
 }
@@ -108,15 +132,22 @@ impl RunRequest {
     pub fn report(self, context: &mut Context<'_>) -> Result<RunAnswer, Failure> {
         let input = self.read(context)?;
         if input.request.dry_run {
-            let session = input.rehearsal()?;
+            let session = match input.rehearsal(context)? {
+                Rehearsal::Run(session) => session,
+                Rehearsal::UpToDate(report) => return Ok(RunAnswer::UpToDate(report)),
+            };
             let problem = session.problem()?;
             let (ran, bound) = session.rehearse(&problem, context)?;
             let whole = ran.outcome.workflow.clone();
             let course = session.problem_of(&whole)?;
-            let report = SimulationReport::new(course.as_ref().unwrap_or(&problem), &ran, bound);
+            let problem = course.as_ref().unwrap_or(&problem);
+            let report = RehearsalReport::new(&session, problem, &ran, bound);
             return Ok(RunAnswer::Rehearsal(Box::new(report)));
         }
-        let open = input.begin(context)?;
+        let open = match input.begin(context)? {
+            Start::Run(open) => open,
+            Start::UpToDate(report) => return Ok(RunAnswer::UpToDate(report)),
+        };
         let path = open.path.clone();
         let (session, driver) = open.parts();
         let problem = session.problem()?;
@@ -128,7 +159,16 @@ impl RunRequest {
     }
 
     /// Reads what the request names.
-    pub fn read(mut self, context: &mut Context<'_>) -> Result<RunInput, Failure> {
+    pub fn read(self, context: &mut Context<'_>) -> Result<RunInput, Failure> {
+        self.read_at(None, context)
+    }
+
+    /// The same with another folder than that of the workflow for the user's files.
+    pub(crate) fn read_at(
+        mut self,
+        home: Option<PathBuf>,
+        context: &mut Context<'_>,
+    ) -> Result<RunInput, Failure> {
         self.check()?;
         let workflow = self.input.workflows[0].clone();
         if self.input.format.is_none()
@@ -140,7 +180,8 @@ impl RunRequest {
             ));
         }
         let format = format_of(&context.files, &workflow, self.input.format)?;
-        let document = read_document(&workflow, Some(format), context)?;
+        let sources = Sources { format: Some(format), ..self.input.clone() };
+        let document = sources.read_document(&workflow, context)?;
         let platform = match &self.input.platform {
             Some(path) => read_platform(path, context)?,
             None if self.execution.slurm.is_some() => {
@@ -153,9 +194,15 @@ impl RunRequest {
             }
             None => this_machine(&self, context)?,
         };
-        let home = workflow.parent().filter(|p| !p.as_os_str().is_empty());
-        let home = home.unwrap_or(Path::new(".")).canonicalize()?;
+        let beside = workflow.parent().filter(|p| !p.as_os_str().is_empty());
+        let home = match home {
+            Some(home) => home,
+            None => beside.unwrap_or(Path::new(".")).canonicalize()?,
+        };
         check_runnable(&context.files, &document.workflow, &home)?;
+        if self.execution.slurm.is_none() {
+            refuse_what_is_missing(&document.workflow, &home)?;
+        }
         self.limits.check_prices(&platform, [self.policy.as_str()])?;
         if self.inputs == Some(InputPlace::Origin) && platform.origin().is_none() {
             let message = format!("--inputs origin: '{}' names no origin", platform.name());
@@ -175,8 +222,7 @@ impl RunRequest {
 
 impl RunInput {
     /// The run as it is rehearsed in the simulator.
-    pub fn rehearsal(self) -> Result<RunSession, Failure> {
-        let header = self.header("")?;
+    fn session_of(self, header: Header) -> Result<RunSession, Failure> {
         let path = &self.request.input.workflows[0];
         let workflow = match self.request.input.reference_speed {
             None => self.document.workflow,
@@ -190,8 +236,8 @@ impl RunInput {
         RunSession::new(header, self.request, self.format, loaded)
     }
 
-    /// Makes the folder of the run.
-    pub fn begin(self, context: &mut Context<'_>) -> Result<OpenRun, Failure> {
+    /// Fails where the machines would refuse the run.
+    fn check_machines(&self, context: &mut Context<'_>) -> Result<(), Failure> {
         if let Some(slurm) = &self.request.execution.slurm {
             slurm::check_words(&self.document.workflow, &slurm.sbatch).map_err(|why| {
                 Failure::input(why).with_help("give jobs as much, or leave --mem out")
@@ -208,24 +254,25 @@ impl RunInput {
                 context.warning(&warning);
             }
         }
-        let workflow = &self.request.input.workflows[0];
-        let path = self.request.folder.clone().unwrap_or_else(|| free_name(workflow));
-        let folder = RunFolder::create(&path)?;
+        Ok(())
+    }
+
+    /// Makes the folder of a run.
+    fn begin_new(self, path: &Path, context: &mut Context<'_>) -> Result<OpenRun, Failure> {
+        self.check_machines(context)?;
+        let folder = RunFolder::create(path)?;
         let mut header = self.prepare(&context.files, &folder)?;
-        let mut stamps = BTreeMap::new();
-        for (task, name) in given_files(&self.document.workflow) {
-            let path = self.home.join(name);
-            let (stamp, digest) = stamped_checksum(&path).map_err(|e| {
-                Failure::input(format!("task '{task}', input {}: {e}", path.display()))
-            })?;
-            stamps.insert(name.to_string(), stamp);
-            header.input_digests.insert(name.to_string(), digest);
-        }
+        let given = self.given(None)?;
+        header.part = self.first_part(path, &given)?;
+        header.estimates = self.estimates_beside(context);
+        (header.input_digests, header.input_stamps) = given;
+        let stamps = header.input_stamps.clone();
         // The copies are what has been read already: nothing is said about them again.
         let mut silent = Silent;
         let mut again = Context::new(context.files.clone(), &mut silent);
         let session = RunSession::open(folder.root(), header, &mut again)?.with_stamps(stamps);
-        Ok(OpenRun { session, path, folder, log: None, records: Vec::new() })
+        let (path, log, records) = (path.to_path_buf(), LogStart::Create, Vec::new());
+        Ok(OpenRun { session, path, folder, log, records })
     }
 
     fn header(&self, workflow: &str) -> Result<Header, Failure> {
@@ -244,21 +291,37 @@ impl RunInput {
             digests: BTreeMap::new(),
             inputs: self.home.clone(),
             input_digests: BTreeMap::new(),
+            input_stamps: BTreeMap::new(),
+            source: self.source(),
+            part: None,
+            estimates: None,
         })
+    }
+
+    /// The text of the workflow.
+    fn workflow_text(&self, files: &FileAccess) -> Result<String, Failure> {
+        let workflow = &self.request.input.workflows[0];
+        if let Some(definition) = &self.document.definition {
+            // A copy that needs no sheet and no parameters.
+            let mut bytes = Vec::new();
+            let note = format!("{}: {}", workflow.display(), written_as(definition));
+            let write = |out: &mut dyn Write| self.format.write(&self.document, out);
+            Comments::Hash.write(&note, &mut bytes, write)?;
+            return Ok(slackline_io::decode(bytes)?);
+        }
+        if files.has_value(workflow) {
+            let mut bytes = Vec::new();
+            self.format.write(&self.document, &mut bytes)?;
+            return Ok(slackline_io::decode(bytes)?);
+        }
+        Ok(files.read_text(workflow)?.as_str().to_string())
     }
 
     /// Puts copies of workflow and platform into the folder.
     fn prepare(&self, files: &FileAccess, folder: &RunFolder) -> Result<Header, Failure> {
         let end = self.format.extensions().first().copied().unwrap_or("txt");
         let mut header = self.header(&format!("workflow.{end}"))?;
-        let workflow = &self.request.input.workflows[0];
-        let text = if files.has_value(workflow) {
-            let mut bytes = Vec::new();
-            self.format.write(&self.document, &mut bytes)?;
-            slackline_io::decode(bytes)?.into()
-        } else {
-            files.read_text(workflow)?
-        };
+        let text = self.workflow_text(files)?;
         let platform = platform_toml::to_string(&self.platform)?;
         for (name, text) in
             [(&header.workflow, text.as_str()), (&header.platform, platform.as_str())]
@@ -274,8 +337,65 @@ impl RunInput {
 /// The half of an open run that drives it.
 pub struct Driver {
     folder: RunFolder,
-    log: Option<RunLog>,
+    log: LogStart,
     records: Vec<(f64, Record)>,
+}
+
+/// Reads the log of a run that goes on. With `force` one that is damaged before whole records is cut there, and the
+/// rest kept beside it.
+fn recovered(
+    held: &RunFolder,
+    force: bool,
+    context: &mut Context<'_>,
+) -> Result<Recovered, Failure> {
+    let recovered = folder::read(held.root()).map_err(Failure::input)?;
+    let Some(torn) = &recovered.torn else { return Ok(recovered) };
+    let (log, kept) = (held.log(), recovered.lines);
+    let side = recovered.side_file(&log);
+    let side = side.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let rest = match recovered.follow {
+        0 => "the rest".to_string(),
+        1 => "the rest with one whole record".to_string(),
+        n => format!("the rest with {n} whole records"),
+    };
+    if recovered.follow > 0 && !force {
+        let version = &recovered.header.version;
+        let message = format!(
+            "{}: {torn}, and whole records are among what follows ({}): this is not the end of a run \
+             that was cut off (begun by version {version})",
+            log.display(),
+            recovered.follow
+        );
+        return Err(Failure::input(message).with_help(format!(
+            "put the log back as it was; or resume --force goes on from record {kept}, does again what \
+             came after it, and keeps {rest} in {side}"
+        )));
+    }
+    context.warning(&format!(
+        "{}: {torn}; going on from the last whole record, number {kept} ({rest} is kept in {side})",
+        log.display()
+    ));
+    Ok(recovered)
+}
+
+/// Continues a run from its log.
+fn resumed(
+    path: PathBuf,
+    held: RunFolder,
+    recovered: Recovered,
+    context: &mut Context<'_>,
+) -> Result<Start, Failure> {
+    let session = RunSession::open(held.root(), recovered.header.clone(), context)?;
+    match again::ending(&recovered.records) {
+        Some(true) => context.note("this run is over: nothing is left to do"),
+        Some(false) => context.note(
+            "this run is over, and not all of its tasks are done: a new run tries the others again",
+        ),
+        None => {}
+    }
+    let log = RunLog::resume(&held.log(), &recovered).map_err(Failure::work)?;
+    let (log, records) = (LogStart::Open(log), recovered.records);
+    Ok(Start::Run(Box::new(OpenRun { session, path, folder: held, log, records })))
 }
 
 /// A warning where a platform has more slots than this machine has cores: tasks that compute share them.
@@ -292,55 +412,23 @@ fn crowded(platform: &Platform) -> Option<String> {
 }
 
 impl OpenRun {
-    /// Opens the folder of a run that was interrupted. With `force` a log that is damaged before whole records is cut
-    /// there, and the rest kept beside it.
-    pub fn resume(path: &Path, force: bool, context: &mut Context<'_>) -> Result<OpenRun, Failure> {
+    /// Opens the folder of a run that was interrupted, or not all of whose tasks could be done: these are tried again then,
+    /// with `retry` also if the run is not over. An edited workflow is adopted. With `force` a log that is damaged
+    /// before whole records is cut there, and the rest kept beside it.
+    pub fn resume(
+        path: &Path,
+        force: bool,
+        retry: bool,
+        context: &mut Context<'_>,
+    ) -> Result<Start, Failure> {
         let held = RunFolder::open(path)?;
-        let recovered = folder::read(held.root()).map_err(Failure::input)?;
-        if let Some(torn) = &recovered.torn {
-            let (log, kept) = (held.log(), recovered.records.len());
-            let side = recovered.side_file(&log);
-            let side = side.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let rest = match recovered.follow {
-                0 => "the rest".to_string(),
-                1 => "the rest with one whole record".to_string(),
-                n => format!("the rest with {n} whole records"),
-            };
-            if recovered.follow > 0 && !force {
-                let version = &recovered.header.version;
-                let message = format!(
-                    "{}: {torn}, and whole records are among what follows ({}): this is not the end of a run \
-                     that was cut off (begun by version {version})",
-                    log.display(),
-                    recovered.follow
-                );
-                return Err(Failure::input(message).with_help(format!(
-                    "put the log back as it was; or resume --force goes on from record {kept}, does again what \
-                     came after it, and keeps {rest} in {side}"
-                )));
-            }
-            context.warning(&format!(
-                "{}: {torn}; going on from the last whole record, number {kept} ({rest} is kept in {side})",
-                log.display()
-            ));
+        let recovered = recovered(&held, force, context)?;
+        let header = &recovered.header;
+        let failed = again::ending(&recovered.records) == Some(false) && header.source.is_some();
+        if failed || retry || again::is_edited(header) {
+            return again::adopted(path, held, recovered, failed || retry, context);
         }
-        let session = RunSession::open(held.root(), recovered.header.clone(), context)?;
-        let over =
-            recovered.records.iter().any(|(_, r)| matches!(r, Record::Note(Note::Over { .. })));
-        if over {
-            let abandoned = recovered
-                .records
-                .iter()
-                .any(|(_, r)| matches!(r, Record::Note(Note::Over { finished: false, .. })));
-            context.note(if abandoned {
-                "this run is over, and not all of its tasks are done: a new run tries the others again"
-            } else {
-                "this run is over: nothing is left to do"
-            });
-        }
-        let log = Some(RunLog::resume(&held.log(), &recovered).map_err(Failure::work)?);
-        let (path, records) = (path.to_path_buf(), recovered.records);
-        Ok(OpenRun { session, path, folder: held, log, records })
+        resumed(path.to_path_buf(), held, recovered, context)
     }
 
     /// The run and what drives it.
@@ -442,15 +530,44 @@ fn plain_path(path: &Path) -> Result<PathBuf, Failure> {
     Ok(plain)
 }
 
+/// The folder of the runs of a workflow.
+fn usual_name(workflow: &Path) -> PathBuf {
+    let stem = workflow.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    PathBuf::from(format!("{}.run", if stem == "-" { "workflow" } else { stem.as_str() }))
+}
+
+/// The folder of the run that a request begins or continues.
+pub fn folder_of(request: &RunRequest) -> PathBuf {
+    let workflow = &request.input.workflows[0];
+    match &request.folder {
+        Some(folder) => folder.clone(),
+        None if request.new => free_name(workflow),
+        None => usual_name(workflow),
+    }
+}
+
 /// The first free name for the run of a workflow.
 fn free_name(workflow: &Path) -> PathBuf {
-    let stem = workflow.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let stem = if stem == "-" { "workflow".to_string() } else { stem };
+    let usual = usual_name(workflow);
+    let stem = usual.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut names = (1..).map(|n| match n {
-        1 => PathBuf::from(format!("{stem}.run")),
+        1 => usual.clone(),
         n => PathBuf::from(format!("{stem}-{n}.run")),
     });
     names.find(|name| !name.exists()).unwrap_or_default()
+}
+
+/// The definition of expanded tasks in a line.
+fn written_as(definition: &Definition) -> String {
+    let tasks: usize = definition.templates.iter().map(|template| template.tasks).sum();
+    let mut text = format!("{tasks} tasks written as {}", definition.templates.len());
+    if let Some(sheet) = &definition.sheet {
+        text.push_str(&format!(", samples of {sheet}"));
+    }
+    for parameter in &definition.parameters {
+        text.push_str(&format!(", {} = {}", parameter.name, parameter.value));
+    }
+    text
 }
 
 /// Files that no task makes and some task reads: the name of a reader, and their own.
@@ -488,6 +605,18 @@ fn given_to(control: &Control) -> Vec<(&str, &str)> {
         found.push((user, name));
     }
     found
+}
+
+/// Fails where this machine lacks what tasks want around them; on a cluster that is looked for by the attempts.
+fn refuse_what_is_missing(workflow: &Workflow, home: &Path) -> Result<(), Failure> {
+    let missing = surroundings::missing(workflow, home);
+    let Some((task, what)) = missing.first() else { return Ok(()) };
+    let more = match missing.len() {
+        1 => String::new(),
+        n => format!(" (and {} more things are missing)", n - 1),
+    };
+    let host = local::host_name();
+    Err(Failure::input(format!("task '{task}' on this machine ({host}): {what}{more}")))
 }
 
 /// Fails where some task cannot be run at all: no command, a file that would leave its folder, an

@@ -5,6 +5,7 @@ use crate::simulation::SimulationReport;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_machines::folder::Failure;
+use slackline_machines::up_to_date::Redo;
 use slackline_model::{HostId, KindId, Problem, TaskId, Workflow};
 use slackline_react::{Figure, LearnedFigures};
 use std::path::{Path, PathBuf};
@@ -21,8 +22,60 @@ pub struct RunReport {
     pub attempts: usize,
     /// Those that failed.
     pub failures: Vec<FailedAttempt>,
+    /// Tasks that were begun in a folder that was used before, and why; left out of the first run in a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redo: Option<Vec<RedoneTask>>,
+    /// Number of tasks that were up to date.
+    pub up_to_date: usize,
     /// Factors, levels and bandwidths learned from the run.
     pub learnt: Learnt,
+}
+
+/// A task that is done again, or for the first time in a folder that was used before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RedoneTask {
+    /// The task.
+    pub task: String,
+    /// The reason: `command changed`, `env changed`, `input NAME changed`, `output NAME missing`, `forced`, …
+    pub why: String,
+}
+
+impl From<&Redo> for RedoneTask {
+    fn from(redo: &Redo) -> RedoneTask {
+        RedoneTask { task: redo.task.clone(), why: redo.why.clone() }
+    }
+}
+
+/// The report of a rehearsal: the members of a simulated run, and what would be done.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RehearsalReport {
+    /// Members shared with simulated runs.
+    #[serde(flatten)]
+    pub run: SimulationReport,
+    /// Tasks that would be done, and why.
+    pub redo: Vec<RedoneTask>,
+    /// Tasks that would be done if the files they read come out otherwise than they were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub perhaps: Vec<String>,
+    /// Number of tasks that are up to date.
+    pub up_to_date: usize,
+}
+
+/// The report of a run that has nothing to do: the JSON document `slackline/up-to-date/1`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct UpToDateReport {
+    /// `slackline/up-to-date/1`.
+    pub schema: &'static str,
+    /// Whether all tasks that are wanted are done: they are.
+    pub finished: bool,
+    /// The folder of the run.
+    pub folder: String,
+    /// Attempts made at tasks: none.
+    pub attempts: usize,
+    /// Tasks that were done again: none.
+    pub redo: Vec<RedoneTask>,
+    /// Number of tasks that are up to date.
+    pub up_to_date: usize,
 }
 
 /// Factors, levels and bandwidths learned from a run.
@@ -117,6 +170,7 @@ impl RunReport {
         path: &Path,
         finished: &FinishedRun,
     ) -> RunReport {
+        let is_again = !finished.redo.is_empty() || finished.up_to_date > 0;
         let failed = |failure: &Failure| FailedAttempt {
             task: failure.name.clone(),
             attempt: failure.attempt,
@@ -132,6 +186,8 @@ impl RunReport {
             folder: path.display().to_string(),
             attempts: finished.attempts,
             failures: finished.failures.iter().map(failed).collect(),
+            redo: is_again.then(|| finished.redo.iter().map(RedoneTask::from).collect()),
+            up_to_date: finished.up_to_date,
             learnt: Learnt::of(problem, &finished.ran.outcome.taught),
         }
     }

@@ -1,15 +1,16 @@
 //! A run as its folder describes it: the same for one that begins, one that is resumed and one that is repeated.
 
 use super::settings::{self, Transfers, command_path};
-use super::{Repetition, given_files};
+use super::{LogStart, Repetition, again, given_files};
 use crate::choices::outcomes;
 use crate::context::{Context, RunView};
 use crate::details_json::check_needs;
+use crate::estimates;
 use crate::failure::{Failure, no_plan};
 use crate::input::{self, Loaded};
 use crate::methods::{check_parameters, check_results, planner, policies_of, settle_period};
 use crate::plan_check;
-use crate::request::{ExecutionSettings, InputPlace, ModelSettings, RunRequest};
+use crate::request::{ExecutionSettings, InputPlace, KeptFiles, ModelSettings, RunRequest};
 use crate::simulation::{MOST_ORDERS, Ran, same_order};
 use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
@@ -33,14 +34,15 @@ use slackline_machines::machine_backend::{
     EventSender, Executor, MachineBackend, MachineOptions, RecoveredState,
 };
 use slackline_machines::slurm::Slurm;
+use slackline_machines::up_to_date::Redo;
 use slackline_model::control::{Chances, Decision, draw_course};
 use slackline_model::platform::Charges;
-use slackline_model::{Problem, Schedule, Terms, Workflow};
+use slackline_model::{FileId, Problem, Schedule, Terms, Workflow};
 use slackline_react::registry::Options;
 use slackline_react::{Policy, WorkStealing};
 use slackline_schedule::{Planner, Request};
 use slackline_simulate::Models;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,6 +58,8 @@ pub struct RunSession {
     pub loaded: Loaded,
     /// The workflow with its choices and loops, where it has any.
     undecided: Option<Arc<Workflow>>,
+    /// The whole workflow, where only a part of it is run; else that which is run.
+    pub whole: Arc<Workflow>,
     format: Format,
     inputs: Inputs,
     /// The rules that transfers are predicted by.
@@ -79,6 +83,10 @@ pub struct FinishedRun {
     pub attempts: usize,
     /// Those that failed.
     pub failures: Vec<Failed>,
+    /// Tasks that were begun in a folder that was used before, and the reasons; none where the folder was new.
+    pub redo: Vec<Redo>,
+    /// Number of tasks that were up to date.
+    pub up_to_date: usize,
     /// The folder of the run.
     pub folder: Arc<RunFolder>,
 }
@@ -145,9 +153,17 @@ impl RunSession {
         format: Format,
         mut loaded: Loaded,
     ) -> Result<RunSession, Failure> {
-        let workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow));
+        let mut workflow = Arc::unwrap_or_clone(loaded.workflow);
+        if let Some(measured) = &header.estimates {
+            workflow = estimates::apply(measured, workflow)?;
+        }
+        let workflow = first_estimates(workflow);
         loaded.workflow = request.overheads.of(workflow.into(), &loaded.platform);
         let mut undecided = None;
+        let whole = loaded.workflow.clone();
+        if let Some(part) = again::part(&header, &whole)? {
+            loaded.workflow = Arc::new(part);
+        }
         if loaded.workflow.control().is_some() {
             // Processes of one host make an attempt: a plan that spreads a task could not be followed.
             let whole = Workflow::clone(&loaded.workflow).on_single_hosts();
@@ -167,6 +183,7 @@ impl RunSession {
             request,
             loaded,
             undecided,
+            whole,
             format,
             inputs,
             models,
@@ -178,6 +195,11 @@ impl RunSession {
     /// Adds the state of the user's files, whose checksums are known.
     pub(super) fn with_stamps(self, stamps: BTreeMap<String, Stamp>) -> RunSession {
         RunSession { stamps: Some(stamps), ..self }
+    }
+
+    /// The place of the workflow's inputs.
+    pub(super) fn inputs(&self) -> Inputs {
+        self.inputs
     }
 
     /// The format of the workflow's copy.
@@ -198,6 +220,25 @@ impl RunSession {
         }
         let (platform, charges) = (&self.loaded.platform, self.charges());
         Ok(Some(Problem::charged(course, platform, &charges, self.inputs)?))
+    }
+
+    /// Names of the files that are deleted once no task will read them any more.
+    fn temporary(&self) -> BTreeSet<String> {
+        let workflow = &self.whole;
+        let keep = self.request.execution.keep;
+        let is_temporary = |file: &FileId| {
+            let Some(producer) = workflow.producer(*file).filter(|_| !workflow.is_result(*file))
+            else {
+                return false;
+            };
+            let command = workflow.command(producer);
+            let temp = command.and_then(|c| Some(&c.surroundings.as_ref()?.temp));
+            let name = workflow.file_name(*file);
+            keep == KeptFiles::Results || temp.is_some_and(|temp| temp.iter().any(|t| t == name))
+        };
+        let all = self.undecided.is_none().then(|| workflow.files()).into_iter().flatten();
+        let names = all.filter(is_temporary).map(|file| workflow.file_name(file));
+        names.filter(|name| !name.is_empty()).map(str::to_string).collect()
     }
 
     /// Whether it is a run of a workflow with choices and loops.
@@ -235,20 +276,25 @@ impl RunSession {
     /// Compares the user's files with those that the run was started with.
     fn compare_inputs(&self) -> Result<BTreeMap<String, Stamp>, Failure> {
         let mut stamps = BTreeMap::new();
-        let workflow = self.undecided.as_ref().unwrap_or(&self.loaded.workflow);
-        for (task, name) in given_files(workflow) {
+        for (task, name) in given_files(&self.whole) {
             let path = self.header.inputs.join(name);
             let input = || format!("task '{task}', input {}", path.display());
             let (stamp, found) =
                 stamped_checksum(&path).map_err(|e| Failure::input(format!("{}: {e}", input())))?;
             if self.header.input_digests.get(name).is_some_and(|known| *known != found) {
                 let message = format!("{}: has changed since the run began", input());
-                return Err(Failure::input(message)
-                    .with_help("put it back as it was, or begin a new run in a new folder"));
+                return Err(Failure::input(message).with_help(
+                    "put it back as it was; or slackline run WORKFLOW does again what reads it",
+                ));
             }
             stamps.insert(name.to_string(), stamp);
         }
         Ok(stamps)
+    }
+
+    /// The plan that the run begins with.
+    pub fn planned(&self, problem: &Problem<'_>) -> Result<Schedule, Failure> {
+        Ok(self.choose(problem)?.planned)
     }
 
     fn choose(&self, problem: &Problem<'_>) -> Result<Chosen, Failure> {
@@ -297,6 +343,7 @@ impl RunSession {
         Execution {
             settings: Rules {
                 retries: self.request.execution.retries,
+                fail_fast: self.request.execution.fail_fast,
                 memory_factor: self.request.execution.memory_factor,
                 learning: self.request.execution.learning,
                 ..Rules::default()
@@ -324,7 +371,11 @@ impl RunSession {
             inputs: self.inputs,
             undecided,
             terms: Terms { limits: self.request.limits.limits(), ..Terms::default() },
-            settings: Rules { retries: self.request.execution.retries, ..Rules::default() },
+            settings: Rules {
+                retries: self.request.execution.retries,
+                fail_fast: self.request.execution.fail_fast,
+                ..Rules::default()
+            },
             models: self.models.clone(),
             ..Stage::new(workflow, platform)
         })
@@ -411,7 +462,7 @@ impl RunSession {
         &self,
         problem: &Problem<'_>,
         folder: RunFolder,
-        log: Option<RunLog>,
+        log: LogStart,
         records: Vec<(f64, Record)>,
         context: &mut Context<'_>,
     ) -> Result<FinishedRun, Failure> {
@@ -426,9 +477,16 @@ impl RunSession {
         raise_open_files();
         let Chosen { mut policy, planned } = self.choose(problem)?;
         let log = match log {
-            Some(log) => log,
+            LogStart::Open(log) => log,
             // What is wrong with policy and planner is reported before.
-            None => RunLog::create(&folder.log(), &self.header).map_err(Failure::work)?,
+            LogStart::Create => {
+                RunLog::create(&folder.log(), &self.header).map_err(Failure::work)?
+            }
+            LogStart::Define(recovered) => {
+                let log = RunLog::resume(&folder.log(), &recovered).map_err(Failure::work)?;
+                log.define(&self.header).map_err(Failure::work)?;
+                log
+            }
         };
         let (folder, log) = (Arc::new(folder), Arc::new(log));
         let begun = records.iter().any(|(_, r)| !matches!(r, Record::Note(_) | Record::Chose(_)));
@@ -443,6 +501,7 @@ impl RunSession {
         if let Some(remark) = self.enforcement(problem)? {
             context.note(&remark);
         }
+        let reuse = again::reuse(self, problem.platform(), &folder, !begun, &log)?;
         let options = MachineOptions {
             throttle: settings.throttle,
             charges: self.charges(),
@@ -456,6 +515,8 @@ impl RunSession {
             run: self.header.id.clone(),
             drive: folder.begin_drive()?,
             myself: command_path()?,
+            reuse,
+            temporary: self.temporary(),
         };
         let stop = context.observer.listen();
         let (events, inbox) = EventSender::new(Arc::clone(&log), date);
@@ -519,16 +580,20 @@ impl RunSession {
         let problem = course.as_ref().unwrap_or(problem);
         self.link_results(problem, &outcome, &folder)?;
         let mut attempts = 0;
-        let mut failures = Vec::new();
+        let (mut failures, mut redo, mut reused) = (Vec::new(), Vec::new(), 0);
         let see = |note| match note {
             Note::Process { .. } => attempts += 1,
             Note::Failure(failure) => failures.push(failure),
+            Note::Redo { name, why } => redo.push(Redo { task: name, why }),
+            Note::Reused { .. } => reused += 1,
             _ => {}
         };
         folder::notes(&folder.log(), see).map_err(Failure::work)?;
+        let part = self.header.part.as_ref();
+        let up_to_date = part.map_or(0, |part| part.up_to_date) + reused;
         let outcomes = self.outcomes(&taken);
         let ran = Ran { real: true, outcomes, ..self.ran(problem, outcome, planned, clock) };
-        Ok(FinishedRun { ran, attempts, failures, folder })
+        Ok(FinishedRun { ran, attempts, failures, redo, up_to_date, folder })
     }
 
     /// Repeats the run from its log alone.
@@ -608,6 +673,7 @@ impl RunSession {
     ) -> Result<(), Failure> {
         let (workflow, platform) = (problem.workflow(), problem.platform());
         let results = run_folder.root().join("results");
+        let shown = again::results(&self.whole);
         let mut made: BTreeMap<&Path, ()> = BTreeMap::new();
         // Of a file that passes of a loop write the last one is the result: instances are in order of release.
         let mut files: Vec<_> = workflow.files().collect();
@@ -615,11 +681,17 @@ impl RunSession {
             files.sort_by_key(|file| workflow.producer(*file));
         }
         for file in files {
-            let (Some(producer), 0) = (workflow.producer(file), workflow.consumers(file).len())
-            else {
+            let Some(producer) = workflow.producer(file) else { continue };
+            if self.undecided.is_some() && workflow.consumers(file).len() > 0 {
                 continue;
-            };
+            }
             let name = workflow.file_name(file);
+            // Others were shown when they were made.
+            if self.undecided.is_none()
+                && (!shown.contains(name) || results.join(name).symlink_metadata().is_ok())
+            {
+                continue;
+            }
             let Some(placement) = outcome.schedule.placement(producer) else { continue };
             if name.is_empty() {
                 continue;

@@ -159,6 +159,7 @@ impl SlurmSettings {
             ports: self.ports,
             squeue_interval: self.squeue_interval.map(Duration::from_secs_f64),
             sbatch: self.sbatch.clone(),
+            pilots: self.pilots,
             patience: self.patience,
             run,
             myself: command_path()?,

@@ -296,6 +296,9 @@ impl<'b, 'r> Engine<'b, 'r> {
             if let Some(why) = self.gave_up.take() {
                 return Ok(Ending::CannotFinish(why));
             }
+            if self.settings.fail_fast && !self.attempts.abandoned.is_empty() {
+                return Ok(Ending::CannotFinish(self.who_waits()));
+            }
             if self.is_finished() && !policy.collects() {
                 if self.attempts.abandoned.is_empty() {
                     return Ok(Ending::Finished);

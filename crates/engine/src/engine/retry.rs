@@ -246,7 +246,9 @@ impl Engine<'_, '_> {
         }
         let elsewhere = self.elsewhere(task);
         let refused = matches!(error, OpError::Refused(_)) && elsewhere.is_none();
-        if times > self.settings.retries || refused {
+        let command = self.situation.workflow.command(task);
+        let own = command.and_then(|command| command.surroundings.as_ref()?.retries);
+        if times > own.unwrap_or(self.settings.retries) || refused {
             return self.abandon_task(task, times, error);
         }
         self.attempts.moves(task);

@@ -169,8 +169,8 @@ impl Engine<'_, '_> {
 
     /// An order in which the rest fits, if one is found.
     fn way(&self, rest: &Rest) -> Option<Vec<TaskId>> {
-        let keys: [fn(&Step) -> (f64, f64); 2] =
-            [|step| (step.needs, step.leaves), |step| (step.leaves, step.needs)];
+        type Key = fn(&Step) -> (f64, f64);
+        let keys: [Key; 2] = [|step| (step.needs, step.leaves), |step| (step.leaves, step.needs)];
         let greedy = keys.into_iter().find_map(|key| {
             let (mut rest, mut way) = (rest.clone(), Vec::with_capacity(rest.left));
             while rest.left > 0 {

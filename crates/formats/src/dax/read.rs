@@ -141,6 +141,7 @@ impl Reader {
             job.task.command = Some(job.streams.of(Command {
                 program: program.unwrap_or_else(|| job.task.kind.clone()),
                 arguments: job.arguments.unwrap_or_default(),
+                ..Command::default()
             }));
         }
         self.untimed += usize::from(!job.timed);

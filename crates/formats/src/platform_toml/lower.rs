@@ -3,21 +3,21 @@
 use super::schema::{
     Bandwidth, BillingTable, Bytes, ClusterTable, DiskTable, File, FollowTable, HostTable,
     InnerLink, LinkTable, LinksWord, MatrixTable, Named, NetworkTable, OneOrRows, Ordered,
-    ProfileTable, RouteTable, RoutingWord, Seconds, SharingWord,
+    ProfileTable, RouteTable, RoutingWord, Seconds, SharingWord, SlurmTable,
 };
 use crate::disk_model::{CONTENT, ModelTable, read_contents};
 use crate::error::{FormatError, Result};
 use crate::resources::{Entries, Given, GpuCapacity, capacities};
 use slackline_io::Siblings;
 use slackline_model::platform::{
-    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, DiskModel, HostSpec, LinkProfiles,
-    LinkShape, LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile,
-    ProfileEvent, Properties, RoutingKind, Sharing, StarLeaf, Topology,
+    BatchOptions, Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, DiskModel, HostSpec,
+    LinkProfiles, LinkShape, LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError,
+    Profile, ProfileEvent, Properties, RoutingKind, Sharing, StarLeaf, Topology,
 };
 use slackline_model::resources::{HostResources, SharedResource};
 use slackline_model::units::Quantity;
 use slackline_model::{HostId, LinkId, ZoneId};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use toml::Spanned;
 
@@ -231,6 +231,10 @@ impl<'a> Lowering<'a> {
             Err(error) => Err(FormatError::in_path(format!("resources.{name}"), error)),
         });
         self.builder.set_resources(shared.collect::<Result<_>>()?);
+        if let Some(table) = file.slurm {
+            let options = batch_options(table, "slurm")?;
+            self.builder.set_batch(options);
+        }
         if let Some(Bytes(bytes)) = file.storage {
             self.builder.set_storage(bytes);
         }
@@ -784,4 +788,62 @@ fn pairs(properties: &Ordered<String>) -> Properties {
 
 fn shared(properties: &Ordered<String>) -> Option<Arc<Properties>> {
     (!properties.is_empty()).then(|| Arc::new(pairs(properties)))
+}
+
+/// Arguments of `sbatch` that follow from the demands of tasks and hosts, or have members of their own.
+const FOLLOWING: [(&str, &str); 12] = [
+    ("--mem", "memory"),
+    ("--mem-per-cpu", "memory"),
+    ("--gres", "devices"),
+    ("--gpus", "devices"),
+    ("--cpus-per-task", "cores"),
+    ("--time", "time"),
+    ("-t", "time"),
+    ("--partition", "partition"),
+    ("-p", "partition"),
+    ("--account", "account"),
+    ("--qos", "qos"),
+    ("--constraint", "constraint"),
+];
+
+/// Options of batch jobs from `[slurm]` or one of its kinds.
+fn batch_options(table: SlurmTable, path: &str) -> Result<BatchOptions> {
+    for word in &table.sbatch {
+        let name = word.split(['=', ' ']).next().unwrap_or_default();
+        let Some((_, why)) = FOLLOWING.iter().find(|(known, _)| *known == name) else { continue };
+        let error = FormatError::in_path(
+            format!("{path}.sbatch"),
+            format!("'{word}' is asked for already"),
+        );
+        return Err(error.with_help(match *why {
+            "memory" | "devices" | "cores" => {
+                format!("the {why} that jobs ask for follow from the demands of tasks and hosts")
+            }
+            member => format!("write {member} = \"...\" in [{path}]"),
+        }));
+    }
+    let seconds = match table.time {
+        Some(Seconds(seconds)) if seconds <= 0.0 => {
+            let message = "a job needs some time";
+            return Err(FormatError::in_path(format!("{path}.time"), message));
+        }
+        time => time.map(|Seconds(seconds)| seconds),
+    };
+    let mut kinds = BTreeMap::new();
+    for (kind, own) in table.kind {
+        let inner = format!("{path}.kind.{kind}");
+        if !own.kind.is_empty() {
+            return Err(FormatError::in_path(inner, "a kind has no kinds"));
+        }
+        kinds.insert(kind, batch_options(own, &inner)?);
+    }
+    Ok(BatchOptions {
+        partition: table.partition,
+        account: table.account,
+        qos: table.qos,
+        constraint: table.constraint,
+        seconds,
+        words: table.sbatch,
+        kinds,
+    })
 }

@@ -5,13 +5,13 @@ use super::schema::{
     Bandwidth, BillingTable, Bytes, ClusterTable, DiskTable, DragonflyTable, FatTreeTable, File,
     FollowTable, HostTable, InnerLink, LinkTable, LinksWord, MatrixTable, MaybeFree, NetworkTable,
     OneOrRows, Ordered, ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharedEntry,
-    SharingWord, SiteTable, Speed, ZoneTable,
+    SharingWord, SiteTable, SlurmTable, Speed, ZoneTable,
 };
 use crate::disk_model::{CONTENT, ModelTable};
 use crate::resources::{Entries, Given, GpuCapacity, written};
 use slackline_model::platform::{
-    Billing, Class, ClusterSharing, ClusterSpec, DeclaredRoute, Duplex, Host, Link, Matrix, Member,
-    Network, Platform, Profile, Properties, RoutingKind, Sharing, Topology, Zone,
+    BatchOptions, Billing, Class, ClusterSharing, ClusterSpec, DeclaredRoute, Duplex, Host, Link,
+    Matrix, Member, Network, Platform, Profile, Properties, RoutingKind, Sharing, Topology, Zone,
 };
 use slackline_model::resources::HostResources;
 use slackline_model::{HostId, LinkId, ZoneId};
@@ -210,6 +210,7 @@ impl<'a> Raising<'a> {
             (own.name.to_string(), entry)
         });
         self.file.resources = Entries(shared.collect());
+        self.file.slurm = platform.batch().map(slurm_table);
         self.file.matrix = match platform.network() {
             Network::Zones => None,
             Network::Matrix(Matrix::Uniform { bandwidth, latency }) => Some(MatrixTable {
@@ -601,4 +602,17 @@ fn billing_table(billing: Billing, default: Billing) -> Option<BillingTable> {
         minimum: unless(billing.minimum, 0.0).map(Seconds),
         setup: unless(billing.setup, 0.0).map(Seconds),
     })
+}
+
+/// Options of batch jobs as a table.
+fn slurm_table(options: &BatchOptions) -> SlurmTable {
+    SlurmTable {
+        partition: options.partition.clone(),
+        account: options.account.clone(),
+        qos: options.qos.clone(),
+        constraint: options.constraint.clone(),
+        time: options.seconds.map(Seconds),
+        sbatch: options.words.clone(),
+        kind: options.kinds.iter().map(|(kind, own)| (kind.clone(), slurm_table(own))).collect(),
+    }
 }

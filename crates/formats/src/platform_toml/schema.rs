@@ -6,6 +6,7 @@ use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use slackline_model::units::Quantity;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use toml::Spanned;
@@ -28,6 +29,8 @@ pub(super) struct File {
     pub(super) billing: Option<BillingTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) matrix: Option<MatrixTable>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) slurm: Option<SlurmTable>,
     #[serde(skip_serializing_if = "Entries::is_empty")]
     pub(super) resources: Entries<SharedEntry>,
     #[serde(skip_serializing_if = "Ordered::is_empty")]
@@ -50,6 +53,26 @@ pub(super) struct File {
     pub(super) disk: Vec<Spanned<DiskTable>>,
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "unspanned")]
     pub(super) follow: Vec<Spanned<FollowTable>>,
+}
+
+/// Options of batch jobs.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(super) struct SlurmTable {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) partition: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) account: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) qos: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) constraint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) time: Option<Seconds>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) sbatch: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) kind: BTreeMap<String, SlurmTable>,
 }
 
 /// Sharing of all links.

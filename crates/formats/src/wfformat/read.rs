@@ -288,6 +288,7 @@ impl Reader {
         new.command = task.command.as_ref().map(|c| model::Command {
             program: c.program.as_deref().unwrap_or_default().to_string(),
             arguments: c.arguments.iter().flatten().map(|a| a.to_string()).collect(),
+            ..model::Command::default()
         });
         let id = self.builder.add_task(new)?;
         self.recorded.tasks.push(RecordedTask {
@@ -503,6 +504,7 @@ fn command(command: Command<'_>) -> model::Command {
     model::Command {
         program: owned(command.program).unwrap_or_default(),
         arguments: command.arguments.into_iter().flatten().map(|a| a.0.into_owned()).collect(),
+        ..model::Command::default()
     }
 }
 

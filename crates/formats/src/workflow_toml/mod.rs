@@ -39,15 +39,43 @@
 //! one) and `downey = { parallelism = 8, sigma = 0.5 }`. A fixed number of cores without a model means that the
 //! time was taken at that width.
 //!
-//! Lost in writing: the difference between `Serial` and an Amdahl fraction of 1 for tasks of
+//! Tasks for many samples are written once (docs/samples.md):
+//!
+//! ```toml
+//! [samples]
+//! file = "samples.csv"               # a row per sample; or lists, such as sample = ["S1", "S2"]
+//!
+//! [params]                           # values that --param NAME=VALUE replaces
+//! quality = 20
+//!
+//! [files]
+//! "{sample}.fastq" = "2GB"
+//!
+//! [task.trim]
+//! foreach = "sample"                 # a task for each: trim.S1, trim.S2
+//! command = "trim -q {quality} {inputs} > {sample}.trimmed"
+//! inputs = ["{sample}.fastq"]
+//! outputs = ["{sample}.trimmed"]
+//! time = "5min"
+//!
+//! [task.join]
+//! command = "cat {inputs} > all"     # no foreach: the files of all samples
+//! inputs = ["{sample}.trimmed"]
+//! outputs = ["all"]
+//! time = "1min"
+//! ```
+//!
+//! Lost in writing: that form, the difference between `Serial` and an Amdahl fraction of 1 for tasks of
 //! variable width, the grouping of workflows that were joined, and the order in which files that
 //! belong to different tasks are numbered.
 
 mod choices;
 mod reader;
+mod samples;
+mod surroundings;
 mod writer;
 
-pub use reader::read;
+pub use reader::{read, read_with};
 pub use writer::write;
 
 use crate::detect::Codec;
@@ -58,9 +86,11 @@ pub(crate) const CODEC: Codec = Codec {
     extensions: &["toml"],
     comments: Some(crate::note::Comments::Hash),
     recognise: |text| text.lines().any(|line| line.trim_start().starts_with("[task.")),
-    read,
+    read: reader::read,
     write: Some(|document, out| Ok(write(&document.workflow, out)?)),
 };
 
+#[cfg(test)]
+mod sample_tests;
 #[cfg(test)]
 mod tests;

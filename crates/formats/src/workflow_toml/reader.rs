@@ -1,8 +1,11 @@
 //! From TOML to a workflow.
 
 use super::choices::{self, Blocks, ChoiceEntry, LoopEntry};
+use super::samples;
+use super::surroundings::{ContainerEntry, Stated, Temp, Variable, Words};
 use crate::document::Document;
 use crate::error::{FormatError, Result, toml_error};
+use crate::read_options::ReadOptions;
 use crate::resources::{Entries, Given, GpuDemand, demands};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -13,13 +16,29 @@ use slackline_model::workflow::{Command, CostTable, REFERENCE_SPEED};
 use slackline_model::{FileId, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use toml::Spanned;
+use toml::de::DeTable;
 
-/// Reads a workflow.
+/// Reads a workflow that names no other files.
 pub fn read(text: &str) -> Result<Document> {
-    let file: File = toml::from_str(text).map_err(|e| toml_error(text, &e))?;
-    Reading { text, warnings: Vec::new() }.document(file)
+    read_with(text, &ReadOptions::default())
+}
+
+/// Reads a workflow, with the files beside it and values for its parameters.
+pub fn read_with(text: &str, options: &ReadOptions<'_>) -> Result<Document> {
+    let table = DeTable::parse(text).map_err(|e| toml_error(text, &e))?;
+    let (span, mut table) = (table.span(), table.into_inner());
+    let (mut definition, mut warnings) = (None, Vec::new());
+    if samples::is_needed(&table) {
+        let (expanded, found, said) = samples::expand(text, table, options)?;
+        (table, definition, warnings) = (expanded, Some(found), said);
+    }
+    let deserializer = toml::de::Deserializer::from(Spanned::new(span, table));
+    let file = File::deserialize(deserializer).map_err(|e| toml_error(text, &e))?;
+    let document = Reading { text, warnings }.document(file)?;
+    Ok(Document { definition, ..document })
 }
 
 #[derive(Deserialize)]
@@ -31,13 +50,45 @@ struct File {
     #[serde(default)]
     defaults: Defaults,
     #[serde(default)]
-    files: BTreeMap<Spanned<String>, Size>,
+    files: InOrder<Size>,
     #[serde(default)]
-    task: BTreeMap<Spanned<String>, Entry>,
+    task: InOrder<Entry>,
     #[serde(default)]
     choice: BTreeMap<Spanned<String>, ChoiceEntry>,
     #[serde(default, rename = "loop")]
     repeat: BTreeMap<Spanned<String>, LoopEntry>,
+}
+
+/// The members of a table in the order of the file.
+struct InOrder<T>(Vec<(Spanned<String>, T)>);
+
+impl<T> Default for InOrder<T> {
+    fn default() -> InOrder<T> {
+        InOrder(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for InOrder<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
+        struct Members<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = InOrder<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<InOrder<T>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(InOrder(members))
+            }
+        }
+        d.deserialize_map(Members(PhantomData))
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -57,6 +108,14 @@ struct Defaults {
     kind: Option<String>,
     /// Of files that `[files]` does not list.
     size: Option<Size>,
+    env: Option<BTreeMap<String, Spanned<Variable>>>,
+    shell: Option<Spanned<Words>>,
+    workdir_files: Option<Vec<Spanned<String>>>,
+    time_limit: Option<Time>,
+    retries: Option<u32>,
+    container: Option<Spanned<ContainerEntry>>,
+    conda: Option<Spanned<String>>,
+    modules: Option<Words>,
 }
 
 #[derive(Deserialize)]
@@ -87,6 +146,15 @@ pub(super) struct Entry {
     resources: Option<Entries<Given>>,
     #[serde(default)]
     results: Vec<Spanned<String>>,
+    env: Option<BTreeMap<String, Spanned<Variable>>>,
+    shell: Option<Spanned<Words>>,
+    workdir_files: Option<Vec<Spanned<String>>>,
+    time_limit: Option<Time>,
+    retries: Option<u32>,
+    container: Option<Spanned<ContainerEntry>>,
+    conda: Option<Spanned<String>>,
+    modules: Option<Words>,
+    temp: Option<Spanned<Temp>>,
 }
 
 #[derive(Deserialize)]
@@ -160,7 +228,7 @@ impl<'de> Deserialize<'de> for CommandLine {
                 while let Some(word) = words.next_element()? {
                     arguments.push(word);
                 }
-                Ok(CommandLine(Command { program, arguments }))
+                Ok(CommandLine(Command { program, arguments, ..Command::default() }))
             }
         }
         d.deserialize_any(Either)
@@ -221,6 +289,13 @@ impl<'de> Deserialize<'de> for Seconds {
             }
             fn visit_i64<E: de::Error>(self, number: i64) -> std::result::Result<Seconds, E> {
                 self.visit_f64(number as f64)
+            }
+            // A placeholder becomes a text.
+            fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Seconds, E> {
+                match text.trim().parse() {
+                    Ok(number) => self.visit_f64(number),
+                    Err(_) => Err(E::invalid_type(de::Unexpected::Str(text), &self)),
+                }
             }
             fn visit_u64<E: de::Error>(self, number: u64) -> std::result::Result<Seconds, E> {
                 self.visit_f64(number as f64)
@@ -296,8 +371,7 @@ impl Reading<'_> {
         let mut builder = WorkflowBuilder::new(file.name);
         let reference_speed = file.reference_speed.map_or(REFERENCE_SPEED, |speed| speed.0);
         builder.set_reference_speed(reference_speed);
-        let mut entries: Vec<(Spanned<String>, Entry)> = file.task.into_iter().collect();
-        entries.sort_by_key(|(name, _)| name.span().start);
+        let entries = file.task.0;
         if entries.is_empty() {
             let message = "there are no tasks: each starts with a line such as [task.name]";
             return Err(FormatError::new(message));
@@ -321,7 +395,7 @@ impl Reading<'_> {
         }
         let has_choices = !file.choice.is_empty() || !file.repeat.is_empty();
         if has_choices || entries.iter().any(|(_, entry)| entry.region.is_some()) {
-            let sizes = choices::listed(file.files).into_iter();
+            let sizes = file.files.0.into_iter();
             let control = self.control(&Blocks {
                 entries: &entries,
                 choices: choices::listed(file.choice),
@@ -335,13 +409,13 @@ impl Reading<'_> {
             let workflow = builder.build()?.with_control(Arc::new(control));
             return Ok(Document { warnings: self.warnings, ..Document::new(workflow) });
         }
-        let mut listed: Vec<(Spanned<String>, Size)> = file.files.into_iter().collect();
-        listed.sort_by_key(|(name, _)| name.span().start);
+        let listed = file.files.0;
         for (name, size) in &listed {
             builder.add_file(name.get_ref(), size.0).map_err(|e| self.error(name.span(), e))?;
         }
         let size = file.defaults.size.map_or(0.0, |size| size.0);
-        self.connect(&mut builder, &entries, size)?;
+        let shared = file.defaults.workdir_files.as_deref().unwrap_or_default();
+        self.connect(&mut builder, &entries, shared, size)?;
         let results = file.defaults.results.as_deref().unwrap_or_default();
         self.keep(&mut builder, &entries, results)?;
         if let Some(columns) = columns {
@@ -427,7 +501,7 @@ impl Reading<'_> {
     ) -> Result<Task> {
         let mut task = Task::new(name.get_ref().as_str(), work);
         task.kind = entry.kind.clone().or(defaults.kind.clone()).unwrap_or_default();
-        task.command = entry.command.as_ref().map(|line| line.0.clone());
+        task.command = self.command(name, entry, defaults)?;
         task.memory = entry.memory.or(defaults.memory).map_or(0.0, |memory| memory.0);
         task.demand = self.demand(name, entry, defaults)?;
         let models = [
@@ -462,6 +536,32 @@ impl Reading<'_> {
         task.speedup = model.unwrap_or_default();
         task.spread = entry.spread.or(defaults.spread).unwrap_or(false);
         Ok(task)
+    }
+
+    /// The command of a task, with what it finds around it.
+    fn command(
+        &self,
+        name: &Spanned<String>,
+        entry: &Entry,
+        defaults: &Defaults,
+    ) -> Result<Option<Command>> {
+        let command = entry.command.as_ref().map(|line| line.0.clone());
+        let env = [defaults.env.as_ref(), entry.env.as_ref()];
+        let stated = Stated {
+            env: env.into_iter().flatten().flatten().collect(),
+            own_shell: entry.shell.as_ref(),
+            shell: entry.shell.as_ref().or(defaults.shell.as_ref()),
+            container: entry.container.as_ref().or(defaults.container.as_ref()),
+            conda: entry.conda.as_ref().or(defaults.conda.as_ref()),
+            modules: entry.modules.as_ref().or(defaults.modules.as_ref()),
+            time_limit: entry.time_limit.or(defaults.time_limit).map(|time| time.0),
+            retries: entry.retries.or(defaults.retries),
+            temp: entry.temp.as_ref(),
+            outputs: &entry.outputs,
+        };
+        stated.around(command).map_err(|(span, why)| {
+            self.error(span.unwrap_or(name.span()), format!("'{}': {why}", name.get_ref()))
+        })
     }
 
     /// Demands of a task other than cores and fixed memory.
@@ -534,6 +634,7 @@ impl Reading<'_> {
         &self,
         builder: &mut WorkflowBuilder,
         entries: &[(Spanned<String>, Entry)],
+        shared: &[Spanned<String>],
         size: f64,
     ) -> Result<()> {
         let known = |builder: &mut WorkflowBuilder, name: &Spanned<String>| -> Result<FileId> {
@@ -555,6 +656,10 @@ impl Reading<'_> {
                 let Some(file) = builder.file_id(name.get_ref()) else {
                     return Err(self.unknown_input(task, name));
                 };
+                builder.reads(TaskId::new(index), file);
+            }
+            for name in entry.workdir_files.as_deref().unwrap_or(shared) {
+                let file = known(builder, name)?;
                 builder.reads(TaskId::new(index), file);
             }
             for after in &entry.after {

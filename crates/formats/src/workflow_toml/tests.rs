@@ -174,3 +174,58 @@ memory = "3GiB"
     let written = String::from_utf8(out).unwrap();
     assert_eq!(parse(&written), first, "{written}");
 }
+
+#[test]
+fn surroundings_are_read_with_their_defaults_and_written_again() {
+    let w = parse(
+        r#"
+[defaults]
+env = { ALL = "all", OWN = "default" }
+time-limit = "2h"
+modules = "gcc/13 fftw"
+[task.a]
+command = "x"
+env = { OWN = 7 }
+container = { image = "debian:12", engine = "podman" }
+outputs = ["o", "p"]
+temp = ["o"]
+time = "1s"
+[task.b]
+command = ["y", "z"]
+conda = "./env"
+retries = 0
+modules = []
+inputs = ["o"]
+time = "1s"
+[task.c]
+command = "false | true"
+shell = "bash -o pipefail"
+time = "1s"
+"#,
+    );
+    let [a, b, c] = [0, 1, 2].map(TaskId);
+    let around = |task| w.command(task).unwrap().surroundings.as_deref().unwrap();
+    let env: Vec<(&str, &str)> =
+        around(a).env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(env, [("ALL", "all"), ("OWN", "7")]);
+    assert_eq!((around(a).time_limit, around(a).modules.len()), (Some(7200.0), 2));
+    assert_eq!(around(a).temp, ["o"]);
+    assert_eq!(around(a).container.as_ref().unwrap().engine.as_deref(), Some("podman"));
+    assert_eq!((around(b).retries, around(b).modules.len()), (Some(0), 0));
+    assert_eq!(around(b).conda.as_deref(), Some("./env"));
+    assert_eq!(w.command(c).unwrap().program, "bash");
+    assert_eq!(w.command(c).unwrap().arguments, ["-o", "pipefail", "-c", "false | true"]);
+    let mut out = Vec::new();
+    write(&w, &mut out).unwrap();
+    let written = String::from_utf8(out).unwrap();
+    assert_eq!(parse(&written), w, "{written}");
+    for (text, said) in [
+        ("env = { SLACKLINE_X = \"1\" }", "SLACKLINE_X"),
+        ("container = { image = \"i\", engine = \"dokcer\" }", "docker"),
+        ("temp = [\"q\"]", "'q' is no output"),
+        ("conda = \"\"", "no name"),
+    ] {
+        let error = error(&format!("[task.a]\ncommand = \"x\"\noutputs = [\"o\"]\n{text}\n"));
+        assert!(error.contains(said), "{error}");
+    }
+}

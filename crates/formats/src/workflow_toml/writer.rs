@@ -3,7 +3,7 @@
 use crate::resources::{gpus_text, named_text};
 use slackline_model::control::{Control, Item, Reads, StatedEdge, Value};
 use slackline_model::units::Quantity;
-use slackline_model::workflow::{CostTable, REFERENCE_SPEED};
+use slackline_model::workflow::{Container, CostTable, REFERENCE_SPEED, Surroundings};
 use slackline_model::{FileId, SpeedUp, TaskId, Workflow};
 use std::io::{Result, Write};
 
@@ -168,8 +168,38 @@ fn write_head(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<
             let words = std::iter::once(&command.program).chain(&command.arguments);
             write_list(out, "command", words.map(|word| quoted(word)).collect())?;
         }
+        if let Some(surroundings) = &command.surroundings {
+            write_surroundings(surroundings, out)?;
+        }
     }
     Ok(())
+}
+
+fn write_surroundings(around: &Surroundings, out: &mut dyn Write) -> Result<()> {
+    let pairs: Vec<(String, String)> =
+        around.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    write_pairs(out, "env", &pairs)?;
+    match &around.container {
+        Some(Container { image, engine: Some(engine) }) => {
+            let (image, engine) = (quoted(image), quoted(engine));
+            writeln!(out, "container = {{ image = {image}, engine = {engine} }}")?;
+        }
+        Some(Container { image, engine: None }) => {
+            writeln!(out, "container = {}", quoted(image))?;
+        }
+        None => {}
+    }
+    if let Some(conda) = &around.conda {
+        writeln!(out, "conda = {}", quoted(conda))?;
+    }
+    write_list(out, "modules", around.modules.iter().map(|name| quoted(name)).collect())?;
+    if let Some(seconds) = around.time_limit {
+        writeln!(out, "time-limit = \"{seconds:?}s\"")?;
+    }
+    if let Some(retries) = around.retries {
+        writeln!(out, "retries = {retries}")?;
+    }
+    write_list(out, "temp", around.temp.iter().map(|name| quoted(name)).collect())
 }
 
 fn write_work(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<()> {

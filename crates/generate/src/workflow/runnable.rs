@@ -38,7 +38,11 @@ impl Runnable {
         for id in original.tasks() {
             let mut task = original.task(id);
             task.work = original.work(id) * seconds * REFERENCE_SPEED;
-            task.command = Some(Command { program: "slackline".to_string(), arguments: argv(id) });
+            task.command = Some(Command {
+                program: "slackline".to_string(),
+                arguments: argv(id),
+                ..Command::default()
+            });
             made.add_task(task)?;
         }
         for file in original.files() {

@@ -12,7 +12,7 @@ pub(crate) mod snakemake;
 
 use crate::record::RecordedRun;
 use crate::sources::Found;
-use slackline_io::{FileAccess, Result};
+use slackline_io::{FileAccess, FormatError, Result};
 use std::fmt;
 
 /// An engine whose records are read.
@@ -35,6 +35,8 @@ pub enum Engine {
     Makeflow,
     /// Slurm: `sacct`.
     Slurm,
+    /// Slackline's own runs, whose logs are read elsewhere: no records of this engine are looked for.
+    Slackline,
 }
 
 impl Engine {
@@ -61,6 +63,7 @@ impl Engine {
             Engine::RoCrate => "ro-crate",
             Engine::Makeflow => "makeflow",
             Engine::Slurm => "slurm",
+            Engine::Slackline => "slackline",
         }
     }
 
@@ -92,6 +95,7 @@ pub(crate) fn read(engine: Engine, found: &Found, files: &FileAccess) -> Result<
         Engine::RoCrate => ro_crate::read(found, files),
         Engine::Makeflow => makeflow::read(found, files),
         Engine::Slurm => slurm::read(found, files),
+        Engine::Slackline => Err(FormatError::new("runs of slackline have logs of their own")),
     }
 }
 

@@ -490,6 +490,11 @@ pub fn checksum(path: &Path) -> std::io::Result<String> {
     checksum_of(&mut File::open(path)?)
 }
 
+/// The checksum of a file of these bytes.
+pub fn checksum_of_bytes(bytes: &[u8]) -> String {
+    format!("{:016x}", xxhash_rust::xxh3::xxh3_64(bytes))
+}
+
 /// State and checksum of one of the user's own files.
 pub fn stamped_checksum(path: &Path) -> std::io::Result<(Stamp, String)> {
     let mut file = File::open(path)?;

@@ -9,12 +9,14 @@ mod orphans;
 mod process;
 
 pub(crate) use files::{Pace, copy_paced, is_missing, publish};
-pub use files::{Scratch, Stamp, Version, Written, checksum, stamped_checksum};
+pub use files::{Scratch, Stamp, Version, Written, checksum, checksum_of_bytes, stamped_checksum};
 pub use limits::raise_open_files;
 pub use memory::Enforce;
-pub(crate) use orphans::{ATTEMPT_VARIABLE, HOST_VARIABLE, RUN_VARIABLE, TASK_VARIABLE};
-pub use orphans::{adopt_orphans, boot, end_orphans};
-pub(crate) use orphans::{end_adopted, is_there, process_of};
+pub(crate) use orphans::{
+    ATTEMPT_VARIABLE, HOST_VARIABLE, KIND_VARIABLE, RUN_VARIABLE, TASK_VARIABLE,
+};
+pub use orphans::{adopt_orphans, boot, end_orphans, is_there};
+pub(crate) use orphans::{end_adopted, process_of};
 pub use process::{Control, Limits, Usage};
 pub use slackline_engine::Process;
 

@@ -25,6 +25,9 @@ pub(crate) const HOST_VARIABLE: &str = "SLACKLINE_HOST";
 /// The variable that says for which task.
 pub(crate) const TASK_VARIABLE: &str = "SLACKLINE_TASK";
 
+/// Has the kind of its task, empty where it has none.
+pub(crate) const KIND_VARIABLE: &str = "SLACKLINE_KIND";
+
 /// The variable that says for which attempt at it.
 pub(crate) const ATTEMPT_VARIABLE: &str = "SLACKLINE_ATTEMPT";
 
@@ -37,7 +40,7 @@ pub(crate) fn process_of(pid: u32) -> Process {
 }
 
 /// Whether a process is still there.
-pub(crate) fn is_there(process: Process) -> bool {
+pub fn is_there(process: Process) -> bool {
     started(process.pid) == Some(process.started) && is_alive(process.pid)
 }
 

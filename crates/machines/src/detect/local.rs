@@ -32,7 +32,8 @@ pub fn detect(speed: Option<f64>) -> Found {
     }
 }
 
-fn host_name() -> String {
+/// Name of this machine.
+pub fn host_name() -> String {
     let from_kernel = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = from_kernel.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default();
     match name.trim() {

@@ -7,6 +7,7 @@ use super::{FolderError, at};
 use crate::attempt::{Process, boot, is_there, process_of};
 use crate::private;
 use rustix::fs::{Mode, OFlags, openat};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -64,6 +65,46 @@ impl Holder {
     fn describe(&self) -> String {
         let Holder { host, process, .. } = self;
         format!("process {} on {host}", process.pid)
+    }
+}
+
+/// The process that drives a run, as others see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrivingProcess {
+    /// Name of its machine.
+    pub host: String,
+    /// Its number there.
+    pub pid: u32,
+    /// Whether it runs on this machine, where it can be sent signals.
+    pub is_here: bool,
+    process: Process,
+}
+
+impl DrivingProcess {
+    /// The process that holds a folder, unless it is certainly gone.
+    pub fn of(root: &Path) -> Option<DrivingProcess> {
+        let (holder, own) = (read(&root.join("holder"))?, Holder::own());
+        let is_same_boot = !own.boot.is_empty() && holder.boot == own.boot;
+        let is_here = is_same_boot && holder.namespace == own.namespace;
+        (!holder.is_gone(&own, false)).then_some(DrivingProcess {
+            pid: holder.process.pid,
+            host: holder.host,
+            is_here,
+            process: holder.process,
+        })
+    }
+
+    /// Whether it is still there, as far as this machine can tell.
+    pub fn is_there(&self) -> bool {
+        !self.is_here || is_there(self.process)
+    }
+
+    /// Asks it to end the run in order; `false` where it is on another machine, or gone.
+    pub fn terminate(&self) -> bool {
+        let number = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        self.is_here
+            && is_there(self.process)
+            && number.is_some_and(|pid| kill_process(pid, Signal::TERM).is_ok())
     }
 }
 

@@ -4,11 +4,14 @@
 //! record that others follow is no such thing, and cut off only if the user wants it.
 
 use super::{NO_RUN, log_of};
+use crate::attempt::Stamp;
+use crate::up_to_date::{History, Redo};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use slackline_engine::Note;
 use slackline_engine::{Record, RecordError};
-use std::collections::BTreeMap;
+use slackline_model::TaskId;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -47,6 +50,50 @@ pub struct Header {
     /// Checksums of the inputs that lie there.
     #[serde(default)]
     pub input_digests: BTreeMap<String, String>,
+    /// State of those inputs when their checksums were computed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub input_stamps: BTreeMap<String, Stamp>,
+    /// The file that the copy of the workflow was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<PathBuf>,
+    /// The part of the workflow that is run; all of it where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Definition>,
+    /// Figures of earlier runs that take the place of estimates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimates: Option<Estimates>,
+}
+
+/// Figures of earlier runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimates {
+    /// Seconds of tasks at the reference speed, by name.
+    pub tasks: BTreeMap<String, f64>,
+    /// Medians by kind, for tasks that were not run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kinds: BTreeMap<String, f64>,
+    /// Sizes of files in bytes, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, f64>,
+}
+
+/// The part of a workflow that is run in a folder that was used before. All other tasks are up to date, or nobody
+/// asked for them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Definition {
+    /// Tasks that are done again, and why.
+    pub redo: Vec<Redo>,
+    /// Tasks that are done again if their inputs come out otherwise than they were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub perhaps: Vec<String>,
+    /// Number of tasks that are up to date.
+    pub up_to_date: usize,
+    /// Tasks that are not up to date, and were not asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Changes of the definition since the one before, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
 }
 
 impl Header {
@@ -64,13 +111,26 @@ pub struct LogError {
     why: String,
 }
 
-/// A log as far as it is whole.
+/// The records of a run under one definition.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    /// The definition.
+    pub header: Header,
+    /// Records with their dates, in order.
+    pub records: Vec<(f64, Record)>,
+}
+
+/// A log as far as it is whole. Of a folder that was run in again and again it is the last run.
 #[derive(Clone, Debug)]
 pub struct Recovered {
     /// Settings of the run.
     pub header: Header,
-    /// All records with their dates, in order; the first has number 1.
+    /// Its records with their dates, in order.
     pub records: Vec<(f64, Record)>,
+    /// Runs in the folder before, in order.
+    pub earlier: Vec<Segment>,
+    /// Number of the last record.
+    pub lines: u64,
     /// Bytes up to the end of the last whole line.
     pub whole: u64,
     /// Defect of the rest, where there is one.
@@ -79,7 +139,33 @@ pub struct Recovered {
     pub follow: usize,
 }
 
+/// Tasks of a run that were not done again.
+pub fn reused(records: &[(f64, Record)]) -> BTreeSet<TaskId> {
+    let reused = |(_, record): &(f64, Record)| match record {
+        Record::Note(Note::Reused { task, .. }) => Some(*task),
+        _ => None,
+    };
+    records.iter().filter_map(reused).collect()
+}
+
 impl Recovered {
+    /// All runs in the folder, in order, each as if it were the only one.
+    pub fn runs(mut self) -> Vec<Recovered> {
+        let earlier = std::mem::take(&mut self.earlier);
+        let alone = |Segment { header, records }| Recovered {
+            header,
+            lines: records.len() as u64,
+            records,
+            earlier: Vec::new(),
+            whole: 0,
+            torn: None,
+            follow: 0,
+        };
+        let mut runs: Vec<Recovered> = earlier.into_iter().map(alone).collect();
+        runs.push(self);
+        runs
+    }
+
     /// Ending of the file that the rest is kept in.
     fn side(&self) -> &'static str {
         if self.follow > 0 { "damaged" } else { "torn" }
@@ -119,17 +205,38 @@ fn members(record: &Record) -> Result<String, String> {
     }
 }
 
+/// A line of a log after the first.
+enum Line {
+    Record(Record),
+    /// Another run begins.
+    Definition(Box<Header>),
+}
+
+/// Begin of a line that defines another run.
+const DEFINITION: &str = "\"definition\":";
+
 /// Reads number, date and record of a line.
-fn parse(line: &str) -> Option<(u64, f64, Record)> {
+fn parse(line: &str) -> Option<(u64, f64, Line)> {
     let body = open(line)?;
     let (number, rest) = body.strip_prefix("{\"n\":")?.split_once(",\"at\":")?;
     let (date, inside) = rest.split_once(',')?;
-    let record = serde_json::from_str(&format!("{{{inside}}}")).ok()?;
+    let record = match inside.strip_prefix(DEFINITION) {
+        Some(header) => Line::Definition(serde_json::from_str(header).ok()?),
+        None => Line::Record(serde_json::from_str(&format!("{{{inside}}}")).ok()?),
+    };
     Some((number.parse().ok()?, date.parse().ok()?, record))
 }
 
 /// Whether the clock of the run goes on with a record.
-fn goes_on(record: &Record, clock: &mut f64) -> bool {
+fn goes_on(record: &Line, clock: &mut f64) -> bool {
+    let record = match record {
+        Line::Record(record) => record,
+        // Dates are those of a run.
+        Line::Definition(header) => {
+            *clock = 0.0;
+            return header.schema == SCHEMA;
+        }
+    };
     match record {
         Record::Next { now, .. } if *now >= *clock && now.is_finite() => {
             *clock = *now;
@@ -164,23 +271,31 @@ pub fn read(root: &Path) -> Result<Recovered, LogError> {
     let first = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
     let header = first.and_then(open).map(|body| format!("{body}}}"));
     let header = header.ok_or_else(|| fail("line 1: this is no log of a run".to_string()))?;
-    let header: Header = serde_json::from_str(&header).map_err(|e| fail(format!("line 1: {e}")))?;
+    let mut header: Header =
+        serde_json::from_str(&header).map_err(|e| fail(format!("line 1: {e}")))?;
     if header.schema != SCHEMA {
         return Err(fail(format!("line 1: schema '{}', not '{SCHEMA}'", header.schema)));
     }
     let mut records: Vec<(f64, Record)> = Vec::new();
+    let (mut earlier, mut lines) = (Vec::new(), 0);
     let mut clock = 0.0;
     loop {
         let length = next(&mut line)?;
         if length == 0 {
-            return Ok(Recovered { header, records, whole, torn: None, follow: 0 });
+            let (torn, follow) = (None, 0);
+            return Ok(Recovered { header, records, earlier, lines, whole, torn, follow });
         }
         let text = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
         match text.and_then(parse) {
-            Some((number, at, record))
-                if number == records.len() as u64 + 1 && goes_on(&record, &mut clock) =>
-            {
-                records.push((at, record));
+            Some((number, at, record)) if number == lines + 1 && goes_on(&record, &mut clock) => {
+                lines = number;
+                match record {
+                    Line::Record(record) => records.push((at, record)),
+                    Line::Definition(next) => {
+                        let header = std::mem::replace(&mut header, *next);
+                        earlier.push(Segment { header, records: std::mem::take(&mut records) });
+                    }
+                }
                 whole += length as u64;
             }
             _ => {
@@ -189,7 +304,7 @@ pub fn read(root: &Path) -> Result<Recovered, LogError> {
                     Some(_) if text.and_then(parse).is_some() => "does not follow the one before",
                     Some(_) => "has a record that this version does not know",
                 };
-                let torn = Some(format!("line {} {what}", records.len() + 2));
+                let torn = Some(format!("line {} {what}", lines + 2));
                 let mut follow = 0;
                 loop {
                     let text = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
@@ -198,24 +313,54 @@ pub fn read(root: &Path) -> Result<Recovered, LogError> {
                         break;
                     }
                 }
-                return Ok(Recovered { header, records, whole, torn, follow });
+                return Ok(Recovered { header, records, earlier, lines, whole, torn, follow });
             }
         }
     }
 }
 
-/// Goes through the notes of a log that is whole; nothing of it is kept.
-pub fn notes(path: &Path, mut see: impl FnMut(Note)) -> Result<(), LogError> {
+/// Goes through the notes of a log as far as it is whole; nothing of it is kept. Where another run begins there
+/// is none.
+fn each_note(path: &Path, mut see: impl FnMut(Option<Note>)) -> Result<(), LogError> {
     let fail = |e: std::io::Error| LogError { path: path.into(), why: e.to_string() };
-    for line in BufReader::new(File::open(path).map_err(fail)?).lines() {
-        let line = line.map_err(fail)?;
-        if line.contains(",\"note\":")
-            && let Some((_, _, Record::Note(note))) = parse(&line)
+    let mut file = BufReader::new(File::open(path).map_err(fail)?);
+    let mut line = Vec::new();
+    while file.read_until(b'\n', &mut line).map_err(fail)? > 0 {
+        let text = std::str::from_utf8(&line).ok().and_then(|line| line.strip_suffix('\n'));
+        let Some(text) = text else { break };
+        let beginning = text.get(..text.len().min(64)).unwrap_or(text);
+        if beginning.contains(DEFINITION) {
+            see(None);
+        } else if beginning.contains(",\"note\":")
+            && let Some((_, _, Line::Record(Record::Note(note)))) = parse(text)
         {
-            see(note);
+            see(Some(note));
         }
+        line.clear();
     }
     Ok(())
+}
+
+/// Goes through the notes of the last run of a log.
+pub fn notes(path: &Path, mut see: impl FnMut(Note)) -> Result<(), LogError> {
+    let mut all = Vec::new();
+    each_note(path, |note| match note {
+        Some(note) => all.push(note),
+        None => all.clear(),
+    })?;
+    all.into_iter().for_each(&mut see);
+    Ok(())
+}
+
+/// All that was done in a folder, by the log as far as it is whole.
+pub fn history(path: &Path) -> Result<History, LogError> {
+    let mut history = History::default();
+    each_note(path, |note| {
+        if let Some(note) = note {
+            history.hear(&note);
+        }
+    })?;
+    Ok(history)
 }
 
 /// Shortest time between two calls that make records durable, where nobody waits for one.
@@ -324,7 +469,7 @@ impl RunLog {
             Ok(file)
         };
         let file = cut().map_err(|e| format!("{}: {e}", path.display()))?;
-        RunLog::started(file, recovered.records.len() as u64, recovered.whole)
+        RunLog::started(file, recovered.lines, recovered.whole)
     }
 
     fn started(file: File, records: u64, bytes: u64) -> Result<RunLog, RecordError> {
@@ -345,9 +490,19 @@ impl RunLog {
         Ok(RunLog { shared, keeper: Some(keeper) })
     }
 
+    /// Begins another run in the same folder; it is durable when this returns.
+    pub fn define(&self, header: &Header) -> Result<(), RecordError> {
+        let header = serde_json::to_string(header).map_err(|e| e.to_string())?;
+        self.write(0.0, &format!("{DEFINITION}{header}"))?;
+        self.settle()
+    }
+
     /// Writes a record. It outlives this process from now on, and the machine a little later.
     pub fn append(&self, at: f64, record: &Record) -> Result<(), RecordError> {
-        let inside = members(record)?;
+        self.write(at, &members(record)?)
+    }
+
+    fn write(&self, at: f64, inside: &str) -> Result<(), RecordError> {
         let mut state = self.shared.state();
         if let Some(why) = &state.broken {
             return Err(why.clone());

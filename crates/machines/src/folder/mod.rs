@@ -5,11 +5,15 @@ mod lock;
 mod log;
 mod names;
 
-pub use log::{Header, LogError, Recovered, RunLog, notes, read};
+pub use log::{
+    Definition, Estimates, Header, LogError, Recovered, RunLog, Segment, history, notes, read,
+    reused,
+};
 pub use names::{NameError, component, refuse_names};
 pub use slackline_engine::{Failure, Note};
 
 use crate::private;
+pub use lock::DrivingProcess;
 use lock::Lock;
 use std::fs::{self, File};
 use std::io::Write;
@@ -21,6 +25,9 @@ use thiserror::Error;
 pub fn log_of(root: &Path) -> PathBuf {
     root.join("log.jsonl")
 }
+
+/// File of a run folder that receives what an engine without a terminal writes.
+pub const DETACHED_LOG: &str = "engine.log";
 
 /// Message about a folder without a log.
 const NO_RUN: &str = "there is no run in this folder";
@@ -71,7 +78,8 @@ fn refuse_used(path: &Path) -> Result<(), FolderError> {
         return Err(unfit("there is a run in this folder already"));
     }
     let others = fs::read_dir(path).map_err(at(path))?.filter_map(Result::ok);
-    if others.filter(|e| e.file_name() != "lock" && e.file_name() != "holder").count() > 0 {
+    let ours = ["lock", "holder", DETACHED_LOG];
+    if others.filter(|e| ours.iter().all(|name| e.file_name() != *name)).count() > 0 {
         return Err(unfit("this folder is not empty"));
     }
     Ok(())
@@ -105,7 +113,7 @@ impl RunFolder {
         }
         let folder = RunFolder::hold(path, root)?;
         refuse_used(path)?;
-        for name in ["hosts", "tasks"] {
+        for name in ["hosts", "tasks", "results"] {
             let inner = folder.root.join(name);
             fs::create_dir(&inner).map_err(at(&inner))?;
         }

@@ -2,9 +2,10 @@
 
 use super::{CompletedCopy, MachineBackend};
 use crate::attempt::{
-    ATTEMPT_VARIABLE, Attempt, HOST_VARIABLE, Limits, RUN_VARIABLE, Scratch, Stamp, TASK_VARIABLE,
-    Version, Written, checksum, is_missing, publish,
+    ATTEMPT_VARIABLE, Attempt, Completed, HOST_VARIABLE, KIND_VARIABLE, Limits, RUN_VARIABLE,
+    Scratch, Stamp, TASK_VARIABLE, Version, Written, checksum, is_missing, publish,
 };
+use crate::surroundings::surrounded;
 use slackline_engine::{BackendError, Computation, OpError, OpId, SignalKind};
 use slackline_model::problem::Inputs;
 use slackline_model::resources::Amount;
@@ -62,6 +63,7 @@ impl MachineBackend<'_> {
     pub(super) fn is_given(&self, file: FileId, host: HostId) -> bool {
         let platform = self.platform();
         self.workflow().producer(file).is_none()
+            && !self.options.reuse.brought.contains_key(self.workflow().file_name(file))
             && match self.inputs {
                 Inputs::Everywhere => true,
                 Inputs::At(origin) => platform.place_of(origin) == platform.place_of(host),
@@ -86,8 +88,9 @@ impl MachineBackend<'_> {
         &mut self,
         task: TaskId,
         host: HostId,
-        written: &[Written],
+        done: &Completed,
     ) -> Result<(), String> {
+        let written = &done.written;
         let (problem, grown) = (self.problem, self.grown.clone());
         let workflow = grown.as_deref().unwrap_or_else(|| problem.workflow());
         let place = self.platform().place_of(host);
@@ -121,6 +124,8 @@ impl MachineBackend<'_> {
                 None => drop(self.versions.remove(&(file, place))),
             }
         }
+        self.note_made(task, host, done);
+        self.doom_temporary(task);
         Ok(())
     }
 
@@ -184,6 +189,10 @@ impl MachineBackend<'_> {
             argv[0] = self.options.myself.to_string_lossy().into_owned();
         }
         argv.extend(command.arguments.iter().cloned());
+        let around = command.surroundings.as_deref();
+        if let Some(around) = around {
+            argv = surrounded(around, &self.options.source, argv);
+        }
         let outputs = named(workflow, workflow.outputs(task));
         let (mut brought, mut own_files, mut versions) = (Vec::new(), Vec::new(), Vec::new());
         let place = self.platform().place_of(host);
@@ -203,6 +212,7 @@ impl MachineBackend<'_> {
         let env = [
             (RUN_VARIABLE, self.options.run.as_str()),
             (TASK_VARIABLE, name),
+            (KIND_VARIABLE, workflow.kind_name(workflow.kind(task))),
             (HOST_VARIABLE, self.host_name(host)),
             (ATTEMPT_VARIABLE, &number.to_string()),
             ("SLACKLINE_CORES", &width),
@@ -214,6 +224,7 @@ impl MachineBackend<'_> {
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .into_iter()
                 .chain(self.grant(work, host))
+                .chain(around.iter().flat_map(|around| around.env.clone()))
                 .chain(instance_variables(workflow, task))
                 .collect(),
             work: self.folder.work(self.host_name(host)).join(op.0.to_string()),
@@ -233,7 +244,7 @@ impl MachineBackend<'_> {
             checksum_limit: self.options.checksum_limit,
             accepts: workflow.unfolded(task).map_or_else(Vec::new, |u| u.accepts.to_vec()),
             limits: Limits {
-                seconds: self.options.time_limit,
+                seconds: around.and_then(|around| around.time_limit).or(self.options.time_limit),
                 cores: cores.collect(),
                 memory: work.memory,
                 enforce: self.options.enforce,
@@ -281,7 +292,9 @@ impl MachineBackend<'_> {
 
     /// The number of the next attempt at a task.
     pub(super) fn next_attempt(&self, task: TaskId) -> u32 {
-        self.past.attempts.get(&task).copied().unwrap_or(0) + 1
+        let before = self.options.reuse.history.attempts();
+        let before = before.get(self.workflow().task_name(task)).copied().unwrap_or(0);
+        self.past.attempts.get(&task).copied().unwrap_or(0).max(before) + 1
     }
 
     /// Deletes copies: what says that nobody needs them is durable first.
@@ -289,8 +302,10 @@ impl MachineBackend<'_> {
         if self.doomed.is_empty() {
             return Ok(());
         }
+        self.note_deleted();
         self.events.log.settle().map_err(BackendError::Journal)?;
         for (file, host) in std::mem::take(&mut self.doomed) {
+            self.versions.remove(&(file, self.platform().place_of(host)));
             let _ = std::fs::remove_file(self.stored(file, host)); // it may never have been there
         }
         Ok(())

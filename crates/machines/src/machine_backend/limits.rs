@@ -22,7 +22,9 @@ impl MachineBackend<'_> {
         }
         let class = self.problem.class_of(procs[0]);
         let estimate = self.problem.exec_wide(self.stated(task), class, procs.len() as u32);
-        let most = self.options.time_limit.unwrap_or(f64::INFINITY);
+        let command = self.workflow().command(task);
+        let own = command.and_then(|command| command.surroundings.as_ref()?.time_limit);
+        let most = own.or(self.options.time_limit).unwrap_or(f64::INFINITY);
         let cut = self.cut_after.get(&task).copied();
         let needed = estimate.max(cut.map_or(0.0, |cut| cut * GROWTH)).min(most);
         if needed <= left {

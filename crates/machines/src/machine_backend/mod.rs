@@ -8,6 +8,7 @@ mod executor;
 mod files;
 mod limits;
 mod recovered_state;
+mod reuse;
 #[cfg(test)]
 mod tests;
 mod throttle;
@@ -22,6 +23,7 @@ use crate::attempt::{
 };
 use crate::attempt_pool::{Job, JobResult, Label, Workers};
 use crate::folder::{Failure, Note, RunFolder};
+use crate::up_to_date::Reuse;
 use files::{named, reads};
 use slackline_engine::Record;
 use slackline_engine::{
@@ -80,6 +82,10 @@ pub struct MachineOptions {
     pub drive: u32,
     /// The program that `slackline` stands for in commands.
     pub myself: PathBuf,
+    /// What was done in the folder before.
+    pub reuse: Reuse,
+    /// Files that nobody needs are deleted only where they are among these.
+    pub temporary: BTreeSet<String>,
 }
 
 /// An operation under way.
@@ -188,6 +194,13 @@ pub struct MachineBackend<'p> {
     failures: Option<Sender<Failure>>,
     /// Seconds after which attempts at tasks were cut off by the end of what made them.
     cut_after: BTreeMap<TaskId, f64>,
+    /// Contents of files that were made since this engine drives the run, and tasks that it has begun.
+    contents: HashMap<String, String>,
+    begun: BTreeSet<TaskId>,
+    /// Tasks that are done.
+    done: BTreeSet<TaskId>,
+    /// Cores of the last attempts at tasks.
+    widths: HashMap<TaskId, u32>,
 }
 
 impl<'p> MachineBackend<'p> {
@@ -207,7 +220,7 @@ impl<'p> MachineBackend<'p> {
         let lost = problem.platform().host_ids().map(lost).collect();
         let throttle =
             options.throttle.then(|| Throttle::new(problem.platform(), &options.charges));
-        MachineBackend {
+        let mut backend = MachineBackend {
             problem,
             grown: None,
             inputs,
@@ -232,7 +245,14 @@ impl<'p> MachineBackend<'p> {
             interrupted,
             failures: None,
             cut_after: BTreeMap::new(),
-        }
+            contents: HashMap::new(),
+            begun: BTreeSet::new(),
+            done: BTreeSet::new(),
+            widths: HashMap::new(),
+        };
+        backend.done = std::mem::take(&mut backend.past.done);
+        backend.know_what_was_brought();
+        backend
     }
 
     /// Failures as they happen.
@@ -250,6 +270,7 @@ impl<'p> MachineBackend<'p> {
 
     /// The run is over, and its log written.
     pub fn close(&mut self) {
+        let _ = self.delete_doomed(); // files that stay too long do no harm
         self.executor.heard();
         self.executor.close();
         self.sweep(|_, _| true);
@@ -302,6 +323,7 @@ impl<'p> MachineBackend<'p> {
         let ends = self.events.clock.now() + self.executor.room(host).left;
         let (hosts, since, doing) = (vec![host], self.now, Doing::Task { task, waits, ends });
         self.last.insert(task, op);
+        self.widths.insert(task, procs.len() as u32);
         let running = Running { doing, hosts, since, expected, cancelling: false };
         self.running.insert(op, running);
     }
@@ -406,7 +428,7 @@ impl<'p> MachineBackend<'p> {
                 self.discard(&done.written);
                 Err(AttemptError::Stopped)
             }
-            Ok(done) => match self.accept(task, host, &done.written) {
+            Ok(done) => match self.accept(task, host, &done) {
                 Ok(()) => Ok(done),
                 Err(why) => {
                     self.discard(&done.written);
@@ -573,6 +595,11 @@ impl Backend for MachineBackend<'_> {
         let task = work.task;
         let host = self.problem.host_of(work.procs[0]);
         self.absent(&[host])?;
+        if let Some(report) = self.reuse(task, host) {
+            self.doom_temporary(task);
+            self.tell(self.events.clock.now(), SignalKind::Done(op, report));
+            return Ok(Accepted::Running);
+        }
         self.check_time(task, work.procs)?;
         let number = self.next_attempt(task);
         let attempt = self.attempt(op, &work, number)?;
@@ -688,7 +715,12 @@ impl Backend for MachineBackend<'_> {
     }
 
     fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError> {
-        if !self.workflow().file_name(file).is_empty() {
+        // The last copy of a file stays, unless the user wants it to go: the next run in this folder may need it.
+        let name = self.workflow().file_name(file);
+        let place = self.platform().place_of(host);
+        let mut hosts = self.platform().host_ids();
+        let is_elsewhere = |at: HostId| at != place && self.versions.contains_key(&(file, at));
+        if !name.is_empty() && (self.options.temporary.contains(name) || hosts.any(is_elsewhere)) {
             self.doomed.push((file, host));
         }
         Ok(())

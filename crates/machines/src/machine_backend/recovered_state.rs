@@ -27,6 +27,8 @@ pub struct RecoveredState {
     pub(super) processes: Vec<Process>,
     /// Hosts that were lost.
     pub(super) lost: BTreeSet<HostId>,
+    /// Tasks that are done.
+    pub(super) done: BTreeSet<TaskId>,
     /// Locations of files.
     pub(super) files: BTreeMap<(FileId, HostId), Kept>,
 }
@@ -98,7 +100,8 @@ impl RecoveredState {
         let place = |host: HostId| problem.platform().place_of(host);
         match what {
             SignalKind::Done(op, report) => match works.get(op) {
-                Some(Work::Compute { procs, .. }) => {
+                Some(Work::Compute { task, procs, .. }) => {
+                    self.done.insert(*task);
                     let Some(&proc) = procs.first() else { return };
                     let host = place(problem.host_of(proc));
                     for &(file, bytes) in &report.sizes {

@@ -95,6 +95,7 @@ pub fn check(
         let memory = platform.host(host).memory;
         let own = platform.host(host).resources.as_ref();
         let devices = own.map_or(Vec::new(), |own| gres(&own.gpus));
+        let batch_seconds = platform.batch().and_then(|batch| batch.seconds);
         let submission = Submission {
             ticket: Ticket { post: Post { host, only: None }, number: 0 },
             script: "#!/bin/sh\n".to_string(),
@@ -102,9 +103,12 @@ pub fn check(
             memory: memory.filter(|_| options.mode == Mode::Pilots),
             devices: if options.mode == Mode::Pilots { devices } else { Vec::new() },
             licences: Vec::new(),
-            seconds: own.and_then(|own| own.wall_time).filter(|_| options.mode == Mode::Pilots),
             node: node.map(|_| name.clone()),
             output: PathBuf::from("/dev/null"),
+            seconds: (options.mode == Mode::Pilots)
+                .then(|| batch_seconds.or(own.and_then(|own| own.wall_time)))
+                .flatten(),
+            options: platform.batch().cloned().unwrap_or_default(),
         };
         let mut words = vec!["--test-only".to_string()];
         words.extend(submission.words(&options.run, &options.sbatch));

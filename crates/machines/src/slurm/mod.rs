@@ -23,8 +23,9 @@ pub use address::{Found, address};
 pub use check::{check, check_words};
 pub(crate) use pilot::slurm_seconds;
 pub use pilot::{Pilot, PilotError};
+pub use slurm_client::cancel_jobs;
 
-use crate::attempt::AttemptError;
+use crate::attempt::{AttemptError, KIND_VARIABLE};
 use crate::attempt_pool::{Job, JobListener, JobResult, Label};
 use crate::folder::RunFolder;
 use crate::machine_backend::{EventSender, Executor, ExecutorEvent, HostEvent, Room};
@@ -49,6 +50,15 @@ const RETURN: Duration = Duration::from_secs(2);
 
 /// Time that pilots get to call an engine that goes on.
 const GREETING: Duration = Duration::from_secs(10);
+
+/// Time between two considerations of the number of pilots.
+const SCALE_PACE: Duration = Duration::from_secs(2);
+
+/// Time without work after which a pilot ends where their number follows the need.
+const IDLE_PILOT: Duration = Duration::from_secs(20);
+
+/// Seconds of a batch job for one task beyond the time limit of its attempt.
+const MARGIN: f64 = 60.0;
 
 /// Time without work after which a pilot is replaced that has too little time left for the next task.
 const IDLE: Duration = Duration::from_secs(1);
@@ -79,6 +89,8 @@ pub struct SlurmOptions {
     pub squeue_interval: Option<Duration>,
     /// Words that every submission gets besides ours.
     pub sbatch: Vec<String>,
+    /// Fewest and most pilots at once; one for every host where there are none.
+    pub pilots: Option<(u32, u32)>,
     /// Seconds without an engine after which a pilot ends.
     pub patience: f64,
     /// Names the run among all others.
@@ -112,6 +124,10 @@ pub struct Slurm<'p> {
     settling: bool,
     /// Reason why the last host with a permanent pilot was given up.
     given_up: Option<String>,
+    /// When the number of pilots was last considered.
+    scaled: Instant,
+    /// Since when pilots that are there have nothing to do.
+    idle: BTreeMap<HostId, Instant>,
     /// Seconds that batch jobs for a host have for tasks, as the last pilot said when it began.
     whole: BTreeMap<HostId, f64>,
 }
@@ -173,6 +189,8 @@ impl<'p> Slurm<'p> {
             listed,
             settling,
             given_up: None,
+            scaled: Instant::now(),
+            idle: BTreeMap::new(),
             whole: BTreeMap::new(),
         })
     }
@@ -189,6 +207,98 @@ impl<'p> Slurm<'p> {
             .filter(move |h| pilots && !self.is_leasable(*h) && self.platform.host(*h).cores > 0)
     }
 
+    /// Hosts that have a pilot whatever happens, those with most cores first where their number follows the need.
+    fn wide_first(&self) -> Vec<HostId> {
+        let mut hosts: Vec<HostId> = self.hosts_with_permanent_pilot().collect();
+        if self.options.pilots.is_some() {
+            hosts.sort_by_key(|host| std::cmp::Reverse(self.platform.host(*host).cores));
+        }
+        hosts
+    }
+
+    /// Hosts without a pilot that may get one.
+    fn spare_hosts(&self) -> Vec<HostId> {
+        let free = |host: &HostId| {
+            let slot = self.slots.get(&Post { host: *host, only: None });
+            slot.is_none_or(|slot| !slot.is_wanted() && !slot.is_given_up())
+        };
+        self.wide_first().into_iter().filter(free).collect()
+    }
+
+    /// Hosts with a pilot, or with one on its way.
+    fn served_hosts(&self) -> Vec<HostId> {
+        let served = |(_, slot): &(&Post, &PilotSlot)| slot.is_wanted() && !slot.is_given_up();
+        let posts = self.slots.iter().filter(|(post, _)| post.only.is_none());
+        posts.filter(served).map(|(post, _)| post.host).collect()
+    }
+
+    /// Fits the number of pilots to the work: twice as many where all are there and busy, fewer where one has had
+    /// nothing to do for a while and what lies on its host stays in reach.
+    fn scale(&mut self) {
+        let Some((least, most)) = self.options.pilots else { return };
+        if !self.listed || self.settling || self.scaled.elapsed() < SCALE_PACE {
+            return;
+        }
+        self.scaled = Instant::now();
+        let served = self.served_hosts();
+        let (mut all_there, mut all_busy, mut any_busy) = (true, true, false);
+        for &host in &served {
+            let Some(slot) = self.slots.get(&Post { host, only: None }) else { continue };
+            let held = slot.busy_cores();
+            all_there &= slot.is_there();
+            all_busy &= held >= self.platform.host(host).cores;
+            any_busy |= held > 0;
+            if held > 0 || !slot.is_there() {
+                self.idle.remove(&host);
+            } else {
+                self.idle.entry(host).or_insert_with(Instant::now);
+            }
+        }
+        let idle = |host: &HostId| self.idle.get(host).is_some_and(|i| i.elapsed() >= IDLE_PILOT);
+        let alive = served.len() as u32;
+        // Pilots that are all idle for long serve hosts that nothing fits on.
+        let is_stuck = !any_busy && served.iter().all(idle);
+        let wanted = if alive < least.max(1) {
+            least.max(1)
+        } else if all_there && all_busy {
+            (2 * alive).min(most)
+        } else if is_stuck {
+            (alive + 1).min(most)
+        } else {
+            alive
+        };
+        if wanted > alive {
+            for host in self.spare_hosts().into_iter().take((wanted - alive) as usize) {
+                let post = Post { host, only: None };
+                self.slots.entry(post).or_insert_with(PilotSlot::awaited).want();
+            }
+            return;
+        }
+        let is_shared = |host: &HostId| {
+            let place = self.platform.place_of(*host);
+            served.iter().any(|other| other != host && self.platform.place_of(*other) == place)
+        };
+        let spare = (alive.saturating_sub(least.max(1))) as usize;
+        let ends: Vec<HostId> = served
+            .iter()
+            .rev()
+            .filter(|host| any_busy && idle(host) && is_shared(host))
+            .take(spare)
+            .copied()
+            .collect();
+        for host in ends {
+            let post = Post { host, only: None };
+            self.idle.remove(&host);
+            self.links.retain(|_, p| *p != post);
+            let Some(slot) = self.slots.get_mut(&post) else { continue };
+            if let Some(job) = slot.unwant() {
+                self.batch.cancel(job);
+            }
+            let why = "there is too little to do for its pilot".to_string();
+            self.host_events.push(HostEvent::Down { host, keeps_data: true, why });
+        }
+    }
+
     /// Wants a pilot for every host that is always there.
     fn request_permanent_pilots(&mut self) -> Result<(), BackendError> {
         for host in self.platform.host_ids() {
@@ -196,8 +306,11 @@ impl<'p> Slurm<'p> {
                 .make_host(&self.platform.host(host).name)
                 .map_err(|e| BackendError::Machines(e.to_string()))?;
         }
-        let hosts_with_permanent_pilot: Vec<HostId> = self.hosts_with_permanent_pilot().collect();
-        for host in hosts_with_permanent_pilot {
+        let first = match self.options.pilots {
+            Some((least, _)) => least.max(1) as usize,
+            None => usize::MAX,
+        };
+        for host in self.wide_first().into_iter().take(first) {
             self.slots.insert(Post { host, only: None }, PilotSlot::wanted());
         }
         Ok(())
@@ -231,6 +344,7 @@ impl<'p> Slurm<'p> {
     fn submit(&mut self, post: Post) {
         let Some(slot) = self.slots.get_mut(&post) else { return };
         let ticket = Ticket { post, number: slot.next_pilot() };
+        let Some(slot) = self.slots.get(&post) else { return };
         let host = self.platform.host(post.host);
         let output = self.places.words(&ticket.short());
         let cores = slot.cores().unwrap_or(host.cores).max(1);
@@ -245,7 +359,20 @@ impl<'p> Slurm<'p> {
             Some(_) => (granted, gres(&of_ids(kinds, gpus.as_deref()))),
             None => (host.memory, gres(kinds)),
         };
-        let seconds = host.resources.as_ref().and_then(|own| own.wall_time);
+        // A job for one task has the time that its attempt may take, and what it takes to begin and to report.
+        let batch = self.platform.batch().cloned().unwrap_or_default();
+        let (options, seconds) = match post.only {
+            Some(_) => {
+                let kind = slot.granted(KIND_VARIABLE).unwrap_or_default();
+                let limit = slot.held_job().and_then(|job| job.attempt.limits.seconds);
+                let options = batch.of_kind(&kind);
+                (options.clone(), limit.map(|limit| limit + MARGIN).or(options.seconds))
+            }
+            None => {
+                let own = host.resources.as_ref().and_then(|own| own.wall_time);
+                (batch.clone(), batch.seconds.or(own))
+            }
+        };
         self.batch.submit(Submission {
             ticket,
             script,
@@ -253,9 +380,10 @@ impl<'p> Slurm<'p> {
             memory,
             devices,
             licences,
-            seconds: seconds.filter(|_| post.only.is_none()),
             node,
             output,
+            seconds,
+            options,
         });
     }
 
@@ -526,7 +654,11 @@ impl Executor for Slurm<'_> {
         for label in under_way {
             let only = (self.options.mode == Mode::Job).then_some(label.op);
             let post = Post { host: label.host, only };
-            self.slots.entry(post).or_insert_with(PilotSlot::awaited).expect(label.clone());
+            let slot = self.slots.entry(post).or_insert_with(PilotSlot::awaited);
+            slot.expect(label.clone());
+            if self.options.pilots.is_some() {
+                slot.want();
+            }
         }
         self.batch.look();
         let end = Instant::now() + GREETING;
@@ -543,7 +675,8 @@ impl Executor for Slurm<'_> {
         kept.extend(under_way.iter().filter(|l| self.told.contains(&l.op)).cloned());
         for (post, slot) in &mut self.slots {
             kept.extend(slot.keep_expected());
-            if post.only.is_none() && slot.is_wanted() && !slot.is_there() {
+            let is_served = slot.is_wanted() || self.options.pilots.is_some();
+            if post.only.is_none() && is_served && !slot.is_there() {
                 let why = "its pilot has not called again".to_string();
                 self.host_events.push(HostEvent::Down { host: post.host, keeps_data: true, why });
             }
@@ -606,6 +739,7 @@ impl Executor for Slurm<'_> {
     fn look(&mut self, host_events: &mut Vec<HostEvent>) -> Result<(), BackendError> {
         self.listen();
         self.tend();
+        self.scale();
         host_events.append(&mut self.host_events);
         match self.is_hopeless() {
             Some(why) => Err(BackendError::Machines(why.clone())),
@@ -629,6 +763,12 @@ impl Executor for Slurm<'_> {
     }
 
     fn outlook(&self) -> Liveness {
+        if let Some((_, most)) = self.options.pilots
+            && (self.served_hosts().len() as u32) < most
+            && !self.spare_hosts().is_empty()
+        {
+            return Liveness::Revives;
+        }
         let mut outlook = Liveness::Hopeless;
         for slot in self.slots.values().filter(|slot| !slot.is_there()) {
             match slot.hope() {

@@ -75,6 +75,26 @@ impl PilotSlot {
         PilotSlot::default()
     }
 
+    /// A pilot is wanted here.
+    pub(super) fn want(&mut self) {
+        self.wanted = true;
+    }
+
+    /// Ends the pilot; no other is wanted for now. Returns its batch job where it cannot be told.
+    pub(super) fn unwant(&mut self) -> Option<String> {
+        let told = self.tell(&ToPilot::Quit);
+        let job = self.batch_job().filter(|_| !told);
+        self.leave();
+        (self.wanted, self.there, self.pilot) = (false, false, None);
+        (self.ends, self.outgrown, self.rest, self.ended) = (None, None, None, None);
+        job
+    }
+
+    /// Cores that jobs hold here.
+    pub(super) fn busy_cores(&self) -> u32 {
+        self.held.values().map(|held| held.job.as_ref().map_or(1, |job| job.cores)).sum()
+    }
+
     pub(super) fn is_wanted(&self) -> bool {
         self.wanted
     }

@@ -3,6 +3,7 @@
 
 use super::protocol::Post;
 use slackline_engine::OpId;
+use slackline_model::platform::BatchOptions;
 use slackline_model::resources::DeviceKind;
 use slackline_model::{HostId, Platform};
 use std::collections::BTreeMap;
@@ -73,11 +74,29 @@ pub(super) struct Submission {
     pub(super) devices: Vec<String>,
     /// Licences, as `NAME:NUMBER`.
     pub(super) licences: Vec<String>,
-    /// Seconds that its job has; as the batch system has it where none are stated.
-    pub(super) seconds: Option<f64>,
     /// The node it has to run on.
     pub(super) node: Option<String>,
     pub(super) output: PathBuf,
+    /// Seconds of wall time, where it is known what the job takes.
+    pub(super) seconds: Option<f64>,
+    /// What the platform says of such jobs.
+    pub(super) options: BatchOptions,
+}
+
+/// Short names of options that have long ones, too.
+const SHORT: [(&str, &str); 6] = [
+    ("-t", "--time"),
+    ("-p", "--partition"),
+    ("-A", "--account"),
+    ("-q", "--qos"),
+    ("-C", "--constraint"),
+    ("-c", "--cpus-per-task"),
+];
+
+/// The long name of the option in an argument of `sbatch`.
+fn option_name(word: &str) -> &str {
+    let short = SHORT.iter().find(|(short, _)| word.starts_with(short) && !word.starts_with("--"));
+    short.map_or(word.split(['=', ' ']).next().unwrap_or(word), |(_, long)| long)
 }
 
 impl Submission {
@@ -96,14 +115,46 @@ impl Submission {
         if !self.licences.is_empty() {
             words.push(format!("--licenses={}", self.licences.join(",")));
         }
-        // Minutes, rounded up.
-        let minutes = self.seconds.map(|seconds| (seconds / 60.0).ceil());
-        words.extend(minutes.map(|minutes| format!("--time={minutes}")));
         words.push(format!("--output={}", literal(&self.output.to_string_lossy())));
         words.extend(self.node.iter().map(|node| format!("--nodelist={node}")));
+        let options = &self.options;
+        for (name, value) in [
+            ("--partition", &options.partition),
+            ("--account", &options.account),
+            ("--qos", &options.qos),
+            ("--constraint", &options.constraint),
+        ] {
+            words.extend(value.iter().map(|value| format!("{name}={value}")));
+        }
+        // Whole minutes, as Slurm counts.
+        let minutes = self.seconds.map(|seconds| (seconds / 60.0).ceil().max(1.0));
+        words.extend(minutes.map(|minutes| format!("--time={minutes}")));
+        words.extend(options.words.iter().cloned());
+        // Nothing is asked for twice: what the user says stands alone.
+        let said: Vec<&str> = extra.iter().map(|word| option_name(word)).collect();
+        words.retain(|word| !said.contains(&option_name(word)));
         words.extend(extra.iter().cloned());
         words
     }
+}
+
+/// Cancels the batch jobs of a run, whoever submitted them for it, and returns how many there were.
+pub fn cancel_jobs(run: &str) -> Result<usize, String> {
+    let queue = say("squeue", &["--me", "--noheader", "--format=%A %j"], "", PATIENCE)?;
+    let mut jobs: Vec<&str> = queue
+        .lines()
+        .filter_map(|line| line.trim().split_once(' '))
+        .filter(|(_, name)| Ticket::of(name.trim(), run).is_some())
+        .map(|(job, _)| job)
+        .collect();
+    jobs.sort_unstable();
+    jobs.dedup();
+    if !jobs.is_empty() {
+        let mut words = vec!["--quiet"];
+        words.extend(&jobs);
+        say("scancel", &words, "", PATIENCE)?;
+    }
+    Ok(jobs.len())
 }
 
 /// Devices in the words of Slurm.

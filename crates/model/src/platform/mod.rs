@@ -5,6 +5,7 @@
 //! through the zones are found on demand by a [`RouteCache`] that the user owns. Planners ask for
 //! [`Platform::planning_network`] instead.
 
+mod batch;
 mod bottlenecks;
 mod builder;
 mod change;
@@ -31,6 +32,7 @@ mod torus;
 mod vivaldi;
 mod zone;
 
+pub use batch::BatchOptions;
 pub use bottlenecks::Bottlenecks;
 pub use builder::PlatformBuilder;
 pub use change::Change;
@@ -85,6 +87,7 @@ pub struct Platform {
     fifo: bool,
     resources: Vec<SharedResource>,
     storage: Option<f64>,
+    batch: Option<Arc<BatchOptions>>,
     zone_resources: Vec<ZoneResource>,
     measured: bool,
     /// Per host: the first host of its place; empty where every host is a place of its own.
@@ -246,6 +249,7 @@ impl Platform {
                 linked.tolls.clone_from(&self.tolls);
                 linked.resources.clone_from(&self.resources);
                 linked.storage = self.storage;
+                linked.batch.clone_from(&self.batch);
                 linked.zone_resources.clone_from(&self.zone_resources);
                 Ok(linked.with_host_courses(world))
             }
@@ -334,6 +338,11 @@ impl Platform {
             around = zone.parent;
         }
         found
+    }
+
+    /// Options of the batch jobs through which its hosts are reached.
+    pub fn batch(&self) -> Option<&BatchOptions> {
+        self.batch.as_deref()
     }
 
     /// Named resources that all hosts share.

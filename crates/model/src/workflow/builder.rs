@@ -527,6 +527,62 @@ pub(super) fn reopen(workflow: &Workflow) -> Result<WorkflowBuilder, WorkflowErr
     Ok(builder)
 }
 
+/// The tasks that are kept, with the files they read or write and the dependencies between them, in their order.
+pub(super) fn part(
+    workflow: &Workflow,
+    keep: impl Fn(TaskId) -> bool,
+) -> Result<Workflow, WorkflowError> {
+    if workflow.control().is_some() {
+        return Err(WorkflowError::Undecided { workflow: workflow.name().to_string() });
+    }
+    let mut builder = WorkflowBuilder::new(workflow.name());
+    builder.set_reference_speed(workflow.reference_speed());
+    let mut ids: Vec<Option<TaskId>> = vec![None; workflow.len()];
+    for task in workflow.tasks().filter(|&task| keep(task)) {
+        ids[task.index()] = Some(builder.add_task(workflow.task(task))?);
+    }
+    for file in workflow.files() {
+        let producer = workflow.producer(file).and_then(|task| ids[task.index()]);
+        let consumers: Vec<TaskId> =
+            workflow.consumers(file).filter_map(|task| ids[task.index()]).collect();
+        let name = workflow.file_name(file);
+        // What flows without a name from a task that is left out has flown.
+        let is_used = producer.is_some() || !(consumers.is_empty() || name.is_empty());
+        if !is_used {
+            continue;
+        }
+        let bytes = workflow.file_bytes(file);
+        let id = if name.is_empty() {
+            builder.file_room(0)?;
+            let id = FileId::new(builder.file_names.insert_anonymous());
+            builder.file_bytes.push(bytes);
+            builder.producer.push(NO_TASK);
+            id
+        } else {
+            builder.add_file(name, bytes)?
+        };
+        if workflow.is_kept(file) {
+            builder.keep(id);
+        }
+        if let Some(producer) = producer {
+            builder.writes(producer, id)?;
+        }
+        consumers.into_iter().for_each(|consumer| builder.reads(consumer, id));
+    }
+    for edge in workflow.edges().filter(|&e| workflow.edge_files(e).next().is_none()) {
+        let (from, to) = workflow.edge_ends(edge);
+        if let (Some(from), Some(to)) = (ids[from.index()], ids[to.index()]) {
+            builder.add_control(from, to)?;
+        }
+    }
+    if let Some(table) = workflow.cost_table() {
+        let kept = workflow.tasks().filter(|task| ids[task.index()].is_some());
+        let seconds = kept.flat_map(|task| table.row(task).iter().copied()).collect();
+        builder.set_cost_table(CostTable { columns: table.columns.clone(), seconds });
+    }
+    builder.build()
+}
+
 impl WorkflowBuilder {
     /// Adds all tasks, files and dependencies of a workflow, in their order, names prefixed.
     fn append(&mut self, part: &Workflow, prefix: &str) -> Result<(), WorkflowError> {
@@ -609,6 +665,33 @@ mod tests {
             b.add_edge(TaskId::new(i - 1), TaskId::new(i), 10.0).unwrap();
         }
         b
+    }
+
+    #[test]
+    fn a_part_keeps_its_files_and_what_is_left_out_makes_inputs() {
+        let mut b = WorkflowBuilder::new("w");
+        let [first, middle, last] =
+            ["first", "middle", "last"].map(|name| b.add_task(Task::new(name, 1e9)).unwrap());
+        let [input, x, y] = ["in", "x", "y"].map(|name| b.add_file(name, 4.0).unwrap());
+        b.reads(first, input);
+        b.writes(first, x).unwrap();
+        b.reads(middle, x);
+        b.writes(middle, y).unwrap();
+        b.reads(last, y);
+        b.add_edge(first, last, 5.0).unwrap();
+        b.add_control(middle, last).unwrap();
+        let whole = b.build().unwrap();
+        let part = whole.part(|task| task != first).unwrap();
+        let names: Vec<&str> = part.tasks().map(|task| part.task_name(task)).collect();
+        assert_eq!(names, ["middle", "last"]);
+        let files: Vec<&str> = part.files().map(|file| part.file_name(file)).collect();
+        // What flowed from a task that is left out without a name is nobody's input.
+        assert_eq!(files, ["x", "y"]);
+        assert_eq!(part.producer(FileId(0)), None);
+        assert_eq!(part.producer(FileId(1)), Some(TaskId(0)));
+        assert!(part.edges().any(|edge| part.edge_ends(edge) == (TaskId(0), TaskId(1))));
+        assert_eq!(whole.part(|_| true).unwrap(), whole);
+        assert_eq!(whole.part(|_| false), Err(WorkflowError::Empty));
     }
 
     #[test]

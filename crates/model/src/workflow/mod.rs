@@ -7,11 +7,13 @@
 mod builder;
 mod payload;
 mod shape;
+mod surroundings;
 mod union;
 
 pub use builder::{WorkflowBuilder, WorkflowError};
 pub use payload::Payload;
 pub use shape::{CriticalPath, Shape};
+pub use surroundings::{Container, Surroundings};
 
 use crate::control::Control;
 use crate::ids::{EdgeId, FileId, KindId, TaskId};
@@ -75,12 +77,14 @@ impl Task {
 }
 
 /// A program and its arguments, passed on as they are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Command {
     /// The executable.
     pub program: String,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// What it finds around it, where anything is stated.
+    pub surroundings: Option<Box<Surroundings>>,
 }
 
 /// The shell that runs lines.
@@ -89,7 +93,8 @@ const SHELL: &str = "/bin/sh";
 impl Command {
     /// A line that a shell is to read.
     pub fn shell(line: impl Into<String>) -> Command {
-        Command { program: SHELL.to_string(), arguments: vec!["-c".to_string(), line.into()] }
+        let arguments = vec!["-c".to_string(), line.into()];
+        Command { program: SHELL.to_string(), arguments, ..Command::default() }
     }
 
     /// A word that a shell reads back as it is.
@@ -684,6 +689,13 @@ impl Workflow {
     /// Cost tables survive when all workflows have the same columns.
     pub fn union(name: &str, parts: &[&Workflow]) -> Result<Workflow, WorkflowError> {
         builder::union(name, parts)
+    }
+
+    /// A workflow of some of the tasks: with the files they read or write, and the dependencies between them.
+    /// Files that a task left out writes have no producer there. Fails where no task is kept, and for choices and
+    /// loops.
+    pub fn part(&self, keep: impl Fn(TaskId) -> bool) -> Result<Workflow, WorkflowError> {
+        builder::part(self, keep)
     }
 
     /// A builder that holds everything of this workflow: what is added gets the next ids, what

@@ -11,7 +11,7 @@ pub(crate) enum Decoder<'c> {
     /// Processors alone decide.
     List(Box<Walk<'c>>),
     /// Tasks share more than processors.
-    Shared(SharedDecoder<'c>, f64),
+    Shared(Box<SharedDecoder<'c>>, f64),
 }
 
 impl Decoder<'_> {

@@ -70,7 +70,7 @@ impl<'s> MetaContext<'s> {
         let Some(decoder) = self.shared() else {
             return Decoder::List(Box::new(Walk::new(&self.compact, &self.zeros, plan.clone())));
         };
-        let mut decoder = Decoder::Shared(decoder, f64::INFINITY);
+        let mut decoder = Decoder::Shared(Box::new(decoder), f64::INFINITY);
         decoder.set(plan);
         decoder
     }

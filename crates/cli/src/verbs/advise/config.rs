@@ -1,7 +1,8 @@
 //! Requests in the words of engines.
 
-use super::{Advice, KindAdvice, Target};
+use super::Target;
 use slackline_analysis::sizing::{Amount, RETRY_FACTOR};
+use slackline_core::advice::{Advice, KindAdvice};
 use std::fmt::Write as _;
 
 /// Bytes of a mebibyte, which Nextflow and Slurm call a megabyte.

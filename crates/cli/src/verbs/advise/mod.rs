@@ -9,22 +9,11 @@ use crate::path_check::Files;
 use crate::table::{Table, count, cut, wrap};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use serde::Serialize;
-use slackline_analysis::sizing::{self, Amount, Request, Sample};
-use slackline_analysis::statistics::quantile;
-use slackline_import::{Attempt, Engine, RecordedRun, TaskRecord};
+use slackline_analysis::sizing::{self, Amount};
+use slackline_core::advice::{Advice, KindAdvice, Memory};
+use slackline_import::{Engine, RecordedRun};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-
-/// Time limits are the longest time seen, this many times.
-const TIME_MARGIN: f64 = 1.25;
-/// Least time limit in seconds: batch systems count in minutes.
-const LEAST_TIME: f64 = 60.0;
-/// Requests of memory are rounded up to this many bytes.
-const MEMORY_STEP: f64 = 1024.0 * 1024.0;
-/// Part of the tasks that use no more cores than are advised.
-const CORES_QUANTILE: f64 = 0.95;
 
 /// Advise what tasks should request next time, from what they used in recorded runs
 #[derive(Args)]
@@ -81,75 +70,6 @@ fn share(text: &str) -> Result<f64, String> {
     is_share.then_some(value).ok_or_else(|| "expected a part between 0.01% and 50%".to_string())
 }
 
-/// The document of `--json`.
-#[derive(Serialize)]
-struct Advice {
-    schema: &'static str,
-    engine: &'static str,
-    /// Largest probability that the first attempt of a task fails for lack of memory.
-    risk: f64,
-    runs: usize,
-    kinds: Vec<KindAdvice>,
-}
-
-/// Advice for tasks of a kind.
-#[derive(Serialize)]
-struct KindAdvice {
-    kind: String,
-    tasks: usize,
-    memory: Option<Memory>,
-    /// Tasks whose memory was measured, and the largest peak in bytes.
-    memory_samples: usize,
-    largest_memory: Option<f64>,
-    /// Tasks whose time is known.
-    time_samples: usize,
-    /// Bytes requested in the records, the largest.
-    recorded_memory: Option<f64>,
-    cores: Option<u32>,
-    recorded_cores: Option<f64>,
-    time: Option<Time>,
-    recorded_time: Option<f64>,
-    /// Reasons why something is not advised.
-    remarks: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Memory {
-    samples: usize,
-    largest: f64,
-    #[serde(flatten)]
-    request: Request,
-    /// Byte-hours of the tasks measured, under the advised requests.
-    byte_hours: f64,
-    /// The same under the recorded requests.
-    recorded_byte_hours: Option<f64>,
-    /// The same under the largest peak and 10 % for every task.
-    largest_byte_hours: f64,
-}
-
-#[derive(Serialize)]
-struct Time {
-    samples: usize,
-    /// The limit, in seconds.
-    limit: f64,
-    /// Probability that the next task takes longer than any before, which bounds that of reaching the limit.
-    failure: f64,
-}
-
-/// The tasks of one kind over all runs.
-#[derive(Default)]
-struct History {
-    tasks: usize,
-    samples: Vec<Sample>,
-    /// Requested bytes and seconds of the tasks in `samples`.
-    requested: Vec<Option<f64>>,
-    seconds: Vec<f64>,
-    used_cores: Vec<f64>,
-    memory: Option<f64>,
-    cores: Option<f64>,
-    time: Option<f64>,
-}
-
 impl Advise {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         Files::default()
@@ -157,29 +77,17 @@ impl Advise {
             .writes("--output", self.output.as_ref())
             .json(self.json)
             .check(output)?;
-        let mut histories: BTreeMap<String, History> = BTreeMap::new();
-        let mut engine = None;
+        let mut runs: Vec<RecordedRun> = Vec::new();
         for path in &self.paths {
             let paths = std::slice::from_ref(path);
             let run = records(paths, self.from.as_deref(), None, output)?;
-            if *engine.get_or_insert(run.engine) != run.engine {
+            if runs.first().is_some_and(|first| first.engine != run.engine) {
                 let message = format!("{}: records of another engine", path.display());
                 return Err(Failure::input(message).with_help("advise for each engine on its own"));
             }
-            gather(&run, &mut histories);
+            runs.push(run);
         }
-        let kinds: Vec<KindAdvice> = histories
-            .into_iter()
-            .map(|(kind, history)| advise(kind, &history, self.risk))
-            .collect();
-        let Some(engine) = engine else { return Ok(()) };
-        let advice = Advice {
-            schema: "slackline/advice/1",
-            engine: engine.name(),
-            risk: self.risk,
-            runs: self.paths.len(),
-            kinds,
-        };
+        let advice = Advice::of(&runs, self.risk);
         let Some(target) = self.to else {
             if self.json {
                 return output.json(&advice);
@@ -195,107 +103,6 @@ impl Advise {
             }
             None => output.text(&text),
         }
-    }
-}
-
-/// Adds the tasks of a run to the history of their kinds.
-fn gather(run: &RecordedRun, histories: &mut BTreeMap<String, History>) {
-    for task in &run.tasks {
-        let history = histories.entry(task.kind.clone()).or_default();
-        history.tasks += 1;
-        let larger = |known: Option<f64>, value: Option<f64>| match (known, value) {
-            (Some(known), Some(value)) => Some(f64::max(known, value)),
-            (known, value) => known.or(value),
-        };
-        history.memory = larger(history.memory, task.memory.map(|f| f.value));
-        history.cores = larger(history.cores, task.cores.map(|f| f.value));
-        history.time = larger(history.time, task.time_limit.map(|f| f.value));
-        // A task that never got what it needed tells only that it needs more.
-        let Some(last) = task.last().filter(|a| a.outcome.is_success()) else { continue };
-        let Some(seconds) = last.seconds().filter(|s| *s > 0.0) else { continue };
-        history.seconds.push(seconds);
-        if let Some(cpu) = last.cpu {
-            history.used_cores.push(cpu.value / seconds);
-        }
-        let peaks = task.attempts.iter().filter_map(|a: &Attempt| a.peak_memory);
-        if let Some(need) = peaks.map(|f| f.value).max_by(f64::total_cmp) {
-            history.samples.push(Sample { need, input: input_bytes(run, task), seconds });
-            history.requested.push(task.memory.map(|f| f.value));
-        }
-    }
-}
-
-/// Bytes of all inputs, where all are known.
-fn input_bytes(run: &RecordedRun, task: &TaskRecord) -> Option<f64> {
-    let sizes = task.inputs.iter().map(|&file| Some(run.files[file].bytes?.value));
-    let bytes: f64 = sizes.sum::<Option<f64>>()?;
-    (!task.inputs.is_empty()).then_some(bytes)
-}
-
-fn advise(kind: String, history: &History, risk: f64) -> KindAdvice {
-    let mut remarks = Vec::new();
-    let samples = &history.samples;
-    let memory = match sizing::request(samples, risk) {
-        Ok(request) => Some(memory(samples, &history.requested, request)),
-        Err(_) if samples.is_empty() => {
-            remarks.push("memory was not measured".to_string());
-            None
-        }
-        Err(few) => {
-            let have = count(samples.len(), "task");
-            remarks.push(format!("memory of {have} only: a risk this small takes {}", few.needed));
-            None
-        }
-    };
-    let time = history.seconds.iter().copied().max_by(f64::total_cmp).and_then(|longest| {
-        let samples = history.seconds.len();
-        let failure = 1.0 / (samples + 1) as f64;
-        if samples < sizing::needed(risk) {
-            let have = count(samples, "task");
-            let needed = sizing::needed(risk);
-            remarks.push(format!("times of {have} only: a risk this small takes {needed}"));
-            return None;
-        }
-        Some(Time { samples, limit: (longest * TIME_MARGIN).max(LEAST_TIME), failure })
-    });
-    let mut used = history.used_cores.clone();
-    used.sort_by(f64::total_cmp);
-    let cores = (!used.is_empty()).then(|| {
-        // Less than a tenth of a core more is the noise of the measurement.
-        (quantile(&used, CORES_QUANTILE) - 0.1).ceil().clamp(1.0, 1e6) as u32
-    });
-    KindAdvice {
-        kind,
-        tasks: history.tasks,
-        memory,
-        memory_samples: samples.len(),
-        largest_memory: samples.iter().map(|s| s.need).max_by(f64::total_cmp),
-        time_samples: history.seconds.len(),
-        recorded_memory: history.memory,
-        cores,
-        recorded_cores: history.cores,
-        time,
-        recorded_time: history.time,
-        remarks,
-    }
-}
-
-fn memory(samples: &[Sample], requested: &[Option<f64>], request: Request) -> Memory {
-    let largest = samples.iter().map(|s| s.need).fold(0.0, f64::max);
-    let base = (request.amount.base / MEMORY_STEP).ceil() * MEMORY_STEP;
-    let request = Request { amount: Amount { base, ..request.amount }, ..request };
-    let hours = |byte_seconds: f64| byte_seconds / 3600.0;
-    let recorded: Option<f64> =
-        samples.iter().zip(requested).map(|(s, asked)| asked.map(|bytes| bytes * s.seconds)).sum();
-    let cost = sizing::cost(samples, request.amount);
-    let all: f64 = samples.iter().map(|s| 1.1 * largest * s.seconds).sum();
-    Memory {
-        samples: samples.len(),
-        largest,
-        byte_hours: hours(cost),
-        recorded_byte_hours: recorded.map(hours),
-        largest_byte_hours: hours(all),
-        request: Request { cost, ..request },
     }
 }
 

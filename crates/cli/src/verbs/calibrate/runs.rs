@@ -11,7 +11,7 @@ use slackline_analysis::calibration::{
 };
 use slackline_analysis::overheads;
 use slackline_core::input::format_of;
-use slackline_core::run::{RunSession, given_files, read_folder, refuse_names};
+use slackline_core::run::{Recovered, RunSession, given_files, read_folder, refuse_names, reused};
 use slackline_core::{Failure, schema};
 use slackline_engine::{Note, Record, SignalKind, bandwidth_estimation};
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
@@ -72,10 +72,19 @@ impl Runs {
         let (mut tasks, mut moves): (Vec<Sample>, Vec<MeasuredTransfer>) = (Vec::new(), Vec::new());
         let (mut gaps, mut waits) = (Vec::new(), Vec::new());
         let mut sources = Vec::new();
+        let mut sizes: BTreeMap<String, f64> = BTreeMap::new();
         let mut last: Option<(Workflow, Platform, Charges, Format)> = None;
         let mut inputs = PathBuf::new();
+        let mut all = Vec::new();
         for run in &self.runs {
-            let recovered = read_folder(run)?;
+            let mut runs = read_folder(run)?.runs();
+            let last = runs.pop();
+            // Of a folder that was run in again and again, what was done before counts where it came to an end.
+            runs.retain(|run| is_over(run) && has_tasks(run));
+            let last = last.filter(|last| runs.is_empty() || has_tasks(last));
+            all.extend(runs.into_iter().chain(last).map(|recovered| (run, recovered)));
+        }
+        for (run, recovered) in all {
             let header = recovered.header.clone();
             let steering = RunSession::open(run, header.clone(), &mut output.context(false))?;
             if steering.is_undecided() {
@@ -86,15 +95,22 @@ impl Runs {
             let problem = steering.problem()?;
             let charges = steering.charges();
             let network = problem.platform().charged_network(&charges);
-            let sizes = measured_sizes(&recovered.records, problem.workflow(), &header.inputs);
+            let stated = problem.workflow();
+            let found = measured_sizes(&recovered.records, stated, &header.inputs);
+            let named = |(file, bytes)| (stated.file_name(file).to_string(), bytes);
+            sizes.extend(found.into_iter().map(named));
             inputs.clone_from(&header.inputs);
             let passages =
                 bandwidth_estimation::passages(&recovered.records, problem.platform(), &network);
             moves.extend(moved(problem.platform(), &network, &passages));
             let (attempts, interruptions) = interrupted(&recovered.records);
-            let Some(ran) = steering.repeat(&problem, recovered)?.ran else {
+            let reused = reused(&recovered.records);
+            let Some(mut ran) = steering.repeat(&problem, recovered)?.ran else {
                 return Err(Failure::work(format!("{}: this run is not over", run.display())));
             };
+            for task in reused {
+                ran.outcome.schedule.placements[task.index()] = None; // it took no time
+            }
             tasks.extend(samples(&problem, &ran.outcome.schedule));
             gaps.extend(overheads::gaps(
                 &problem,
@@ -109,7 +125,9 @@ impl Runs {
                 policy: header.policy,
                 makespan: ran.outcome.makespan,
             });
-            let workflow = with_sizes(problem.workflow(), &sizes)?;
+            let whole = &steering.whole;
+            let of_whole = |file| Some((file, *sizes.get(whole.file_name(file))?));
+            let workflow = with_sizes(whole, &whole.files().filter_map(of_whole).collect())?;
             let platform = problem.platform().clone();
             last = Some((workflow, platform, charges, steering.format()));
         }
@@ -266,6 +284,16 @@ fn tell_overheads(overhead: &Spread, wait: &Spread, output: &mut Output) -> Resu
 }
 
 /// Sizes of files: of outputs as tasks wrote them, of inputs as they are.
+/// Whether a run is over.
+fn is_over(run: &Recovered) -> bool {
+    run.records.iter().any(|(_, record)| matches!(record, Record::Note(Note::Over { .. })))
+}
+
+/// Whether a run had tasks to do.
+fn has_tasks(run: &Recovered) -> bool {
+    run.header.part.as_ref().is_none_or(|part| !(part.redo.is_empty() && part.perhaps.is_empty()))
+}
+
 fn measured_sizes(
     records: &[(f64, Record)],
     workflow: &Workflow,

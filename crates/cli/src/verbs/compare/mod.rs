@@ -34,7 +34,7 @@ Examples:
   slackline compare campaign.toml --csv runs.csv --report report.html
   slackline compare results.csv --by ccr --metric makespan
   slackline compare results.csv --metric slr --against heft --equal 2%
-  slackline compare old.csv new.csv --no-regression --tolerance cost=2%")]
+  slackline compare old.csv new.csv --no-regression --tolerance makespan=2%")]
 pub(crate) struct Compare {
     /// A campaign (.toml), results (CSV, or the SQLite file of a campaign), or two of the latter with --no-regression
     #[arg(required = true)]

@@ -1,7 +1,7 @@
 //! Tables of a real run, and of its rehearsal, beyond those of a simulated one.
 
 use crate::table::{Table, wrap};
-use slackline_core::machines::folder::Failure;
+use slackline_core::machines::folder::{Definition, Failure};
 use slackline_core::run::{FinishedRun, blocked, stderr};
 use slackline_core::simulation::Ran;
 use slackline_model::names::printable;
@@ -12,6 +12,41 @@ use std::collections::BTreeMap;
 
 /// Tasks that were done after failures that people are shown.
 const SHOWN: usize = 10;
+
+/// What is done in a folder that was used before: a line for each task, with the reason.
+pub(super) fn agenda(part: &Definition, most: usize, width: usize) -> String {
+    let mut text = String::new();
+    for change in &part.changes {
+        text += &wrap(&printable(change), 0, width);
+    }
+    let longest = part.redo.iter().take(most).map(|redo| redo.task.chars().count()).max();
+    let longest = longest.unwrap_or(0).min(40);
+    for redo in part.redo.iter().take(most) {
+        let (task, why) = (printable(&redo.task), printable(&redo.why));
+        text += &format!("  {task:longest$}  {why}\n");
+    }
+    if part.redo.len() > most {
+        text += &format!("  and {} more (--dry-run shows all)\n", part.redo.len() - most);
+    }
+    let count = |n: usize| if n == 1 { "1 task".to_string() } else { format!("{n} tasks") };
+    let mut parts = vec![format!("{} to do", count(part.redo.len()))];
+    if !part.perhaps.is_empty() {
+        parts.push(format!("{} if their inputs change", part.perhaps.len()));
+    }
+    parts.push(format!("{} up to date", part.up_to_date));
+    if !part.left_out.is_empty() {
+        parts.push(format!("{} left out", part.left_out.len()));
+    }
+    text + &wrap(&parts.join(", "), 0, width) + "\n"
+}
+
+/// What was kept of a folder that was used before.
+pub(super) fn redone(finished: &FinishedRun) -> String {
+    if finished.redo.is_empty() && finished.up_to_date == 0 {
+        return String::new();
+    }
+    format!("\nDone again: {}, up to date: {}\n", finished.redo.len(), finished.up_to_date)
+}
 
 /// All that a rehearsal did, for people: which task ran where and when, what was moved.
 pub(super) fn whole_plan(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {

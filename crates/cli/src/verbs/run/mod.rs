@@ -1,6 +1,9 @@
 //! `slackline run`: a workflow on real machines, under the policy that was tried in the simulator.
 
+pub(crate) mod clock;
+pub(super) mod detach;
 mod document;
+mod notify;
 pub(crate) mod view;
 
 use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, factor, seconds};
@@ -15,9 +18,11 @@ use slackline_core::machines::attempt::{Enforce, STDERR};
 use slackline_core::machines::folder;
 use slackline_core::machines::slurm::Mode;
 use slackline_core::request::{
-    ExecutionSettings, InputPlace, QUEUE_INTERVALS, RunRequest, SlurmSettings,
+    ExecutionSettings, InputPlace, KeptFiles, QUEUE_INTERVALS, RunRequest, SlurmSettings,
 };
-use slackline_core::run::{self, FinishedRun, OpenRun};
+use slackline_core::run::{
+    self, FinishedRun, OpenRun, Rehearsal, RehearsalReport, Start, UpToDateReport,
+};
 use slackline_core::simulation::Ran;
 use slackline_core::{Failure, SimulationReport};
 use slackline_formats::FileAccess;
@@ -58,9 +63,29 @@ pub(crate) struct Run {
     on: On,
     #[command(flatten)]
     slurm: SlurmArgs,
-    /// The folder of the run, new or empty; WORKFLOW.run if left out
+    /// The folder of the run; WORKFLOW.run if left out. In a folder that was used before what is up to date is
+    /// kept
     #[arg(long, value_name = "RUN")]
     folder: Option<PathBuf>,
+    /// Make a new folder although there is one of this workflow
+    #[arg(long)]
+    new: bool,
+    /// Do a task again although it is up to date; may be repeated
+    #[arg(long, value_name = "TASK", num_args = 1..)]
+    force: Vec<String>,
+    /// Make only these tasks or files, and what they need
+    #[arg(long, value_name = "TARGET", num_args = 1..)]
+    only: Vec<String>,
+    /// Do what does not depend on a task that failed for good; this is the default
+    #[arg(long, conflicts_with = "fail_fast")]
+    keep_going: bool,
+    /// End the run when a task has failed for good
+    #[arg(long)]
+    fail_fast: bool,
+    /// Files that stay in the run folder: all of them, or results alone; the others are deleted after their last
+    /// reader
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Keep::All)]
+    keep: Keep,
     /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue
     #[arg(long, value_name = "WHEN")]
     transfers: Option<String>,
@@ -125,6 +150,9 @@ pub(crate) struct Run {
     /// Only say what would be done: every task with its place and times, the cost, what would be moved
     #[arg(long)]
     dry_run: bool,
+    /// Leave the run to a process of its own, which outlives this terminal; status, stop and resume find it
+    #[arg(long, conflicts_with_all = ["dry_run", "gantt", "trace", "json"])]
+    detach: bool,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -146,6 +174,10 @@ pub(crate) struct Outputs {
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
+    /// Shell line to carry out when the run is over, however it ends, with SLACKLINE_STATE, SLACKLINE_FOLDER and others
+    /// set
+    #[arg(long, value_name = "COMMAND")]
+    notify: Option<String>,
 }
 
 /// Places of execution.
@@ -175,6 +207,9 @@ struct SlurmArgs {
     /// A word that sbatch gets besides, e.g. --sbatch=--partition=long; may be repeated
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
     sbatch: Vec<String>,
+    /// Fewest and most pilots at once, by need, e.g. 1:20; one for every host of the platform if left out
+    #[arg(long, value_name = "MIN:MAX", value_parser = pilots)]
+    pilots: Option<(u32, u32)>,
     /// Time that pilots wait for a run to go on before they end
     #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "10min")]
     pilot_patience: f64,
@@ -185,6 +220,13 @@ struct SlurmArgs {
 enum JobMode {
     Pilots,
     Job,
+}
+
+/// Files that stay.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Keep {
+    All,
+    Results,
 }
 
 /// Locations of inputs.
@@ -202,6 +244,17 @@ fn ports(text: &str) -> Result<(u16, u16), String> {
         (Some(first), Some(last)) if first <= last => Ok((first, last)),
         (Some(_), Some(_)) => Err("the first port is greater than the last".to_string()),
         _ => Err("expected two ports between 1 and 65535, e.g. 40000-40100".to_string()),
+    }
+}
+
+/// Two numbers, or the most alone.
+fn pilots(text: &str) -> Result<(u32, u32), String> {
+    let (least, most) = text.split_once(':').unwrap_or(("0", text));
+    match (least.trim().parse::<u32>(), most.trim().parse::<u32>()) {
+        (Ok(least), Ok(most)) if least <= most && most > 0 => Ok((least, most)),
+        (Ok(_), Ok(0)) => Err("a run needs a pilot".to_string()),
+        (Ok(_), Ok(_)) => Err("the first number is greater than the second".to_string()),
+        _ => Err("expected two numbers, e.g. 1:20".to_string()),
     }
 }
 
@@ -225,6 +278,7 @@ impl SlurmArgs {
             ports: self.ports,
             squeue_interval: self.squeue_interval,
             sbatch: self.sbatch.clone(),
+            pilots: self.pilots,
             patience: self.pilot_patience,
         }
     }
@@ -236,6 +290,9 @@ impl Run {
         let request = self.request()?;
         if printed(&request, output)? {
             return Ok(());
+        }
+        if self.detach {
+            return detach::begin(request, self.outputs.notify.as_deref(), output);
         }
         carry_out(request, &self.outputs, output)
     }
@@ -260,6 +317,11 @@ impl Run {
             }),
             execution: ExecutionSettings {
                 retries: self.retries,
+                fail_fast: self.fail_fast && !self.keep_going,
+                keep: match self.keep {
+                    Keep::All => KeptFiles::All,
+                    Keep::Results => KeptFiles::Results,
+                },
                 memory_factor: self.memory_factor,
                 enforce: self.enforce,
                 time_limit: self.time_limit,
@@ -278,6 +340,9 @@ impl Run {
             },
             folder: self.folder.clone(),
             dry_run: self.dry_run,
+            new: self.new,
+            force: self.force.clone(),
+            only: self.only.clone(),
             ..RunRequest::default()
         })
     }
@@ -292,27 +357,49 @@ pub(crate) fn carry_out(
     let mut context = output.context(false);
     let input = request.read(&mut context)?;
     if !input.request.dry_run {
-        let open = input.begin(&mut context)?;
-        return drive(open, outputs, output);
+        let start = input.begin(&mut context)?;
+        return drive(start, outputs, output);
     }
-    let session = input.rehearsal()?;
+    let session = match input.rehearsal(&mut context)? {
+        Rehearsal::Run(session) => session,
+        Rehearsal::UpToDate(report) => return outputs.up_to_date(&report, output),
+    };
     let problem = session.problem()?;
     let (ran, bound) = session.rehearse(&problem, &mut context)?;
     let whole = ran.outcome.workflow.clone();
     let course = session.problem_of(&whole)?;
     let problem = course.as_ref().unwrap_or(&problem);
-    outputs.rehearsed(problem, &ran, bound, output)?;
-    if !outputs.json {
-        output.say(&document::whole_plan(problem, &ran, output.width))?;
+    if outputs.json {
+        outputs.write(&output.files, problem, &ran, None)?;
+        output.json(&RehearsalReport::new(&session, problem, &ran, bound))?;
+        return run::verdict(&ran);
     }
-    Ok(())
+    if let Some(part) = &session.header.part {
+        output.say(&document::agenda(part, usize::MAX, output.width))?;
+    }
+    outputs.rehearsed(problem, &ran, bound, output)?;
+    output.say(&document::whole_plan(problem, &ran, output.width))
 }
 
-fn drive(open: OpenRun, outputs: &Outputs, output: &mut Output) -> Result<(), Failure> {
+/// Most tasks whose reasons are shown before a run; all of them are in its log.
+const REASONS: usize = 50;
+
+fn drive(start: Start, outputs: &Outputs, output: &mut Output) -> Result<(), Failure> {
+    let open = match start {
+        Start::Run(open) => open,
+        Start::UpToDate(report) => return outputs.up_to_date(&report, output),
+    };
     let path = open.path.clone();
     let (session, driver) = open.parts();
+    if let Some(part) = session.header.part.as_ref().filter(|_| !outputs.json) {
+        output.say(&document::agenda(part, REASONS, output.width))?;
+    }
     let problem = session.problem()?;
-    let finished = driver.drive(&session, &problem, &mut output.context(false))?;
+    let driven = driver.drive(&session, &problem, &mut output.context(false));
+    if let Some(line) = &outputs.notify {
+        notify::notify(line, &path, output);
+    }
+    let finished = driven?;
     let whole = finished.ran.outcome.workflow.clone();
     let course = session.problem_of(&whole)?;
     outputs.finished(course.as_ref().unwrap_or(&problem), &path, &finished, output)
@@ -322,11 +409,12 @@ fn drive(open: OpenRun, outputs: &Outputs, output: &mut Output) -> Result<(), Fa
 pub(super) fn resume(
     path: &Path,
     force: bool,
+    retry: bool,
     outputs: &Outputs,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let open = OpenRun::resume(path, force, &mut output.context(false))?;
-    drive(open, outputs, output)
+    let start = OpenRun::resume(path, force, retry, &mut output.context(false))?;
+    drive(start, outputs, output)
 }
 
 /// Repeats a run from its log: the same decisions must come out.
@@ -362,6 +450,11 @@ impl Outputs {
             .json(self.json)
     }
 
+    /// Tables, and a command at the end.
+    pub(super) fn notifying(notify: Option<String>) -> Outputs {
+        Outputs { notify, ..Outputs::default() }
+    }
+
     /// Tables or the JSON document.
     pub(crate) fn only(json: bool) -> Outputs {
         Outputs { json, ..Outputs::default() }
@@ -369,7 +462,7 @@ impl Outputs {
 
     /// The same of outputs that another verb has options for.
     pub(super) fn new(gantt: Option<PathBuf>, trace: Option<PathBuf>, json: bool) -> Outputs {
-        Outputs { gantt, trace, json }
+        Outputs { gantt, trace, json, notify: None }
     }
 
     /// Trace and picture: a real run keeps the one for its report, and its log on disk.
@@ -393,6 +486,18 @@ impl Outputs {
             })?;
         }
         self.gantt.as_ref().map_or(Ok(()), |path| draw(files, problem, ran, path, &[]))
+    }
+
+    /// There is nothing to do.
+    fn up_to_date(&self, report: &UpToDateReport, output: &mut Output) -> Result<(), Failure> {
+        if self.json {
+            return output.json(report);
+        }
+        let tasks = match report.up_to_date {
+            1 => "the task is".to_string(),
+            n => format!("all {n} tasks are"),
+        };
+        output.say(&format!("Nothing to do: {tasks} up to date ({}).\n", report.folder))
     }
 
     /// Reports a simulated run.
@@ -438,6 +543,7 @@ impl Outputs {
         } else {
             report::one(problem, ran, output)?;
             output.say(&document::failures(problem, finished, output.width))?;
+            output.say(&document::redone(finished))?;
             output.say(&format!("\nRun folder: {}\n", path.display()))?;
         }
         run::verdict(ran)

@@ -1,8 +1,10 @@
 //! A run while it goes on: on a terminal who runs what, elsewhere a line now and then; failures
 //! are told at once.
 
+use super::clock::{Clock, now as seconds_since_1970};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use slackline_core::RunView;
+use slackline_core::forecast::{Band, Pending, PendingTask};
 use slackline_core::machines::folder::Failure;
 use slackline_engine::{Counters, RunSnapshot};
 use slackline_model::names::printable;
@@ -27,6 +29,9 @@ const HOSTS: usize = 16;
 /// Columns of a terminal that does not say how many it has.
 const COLUMNS: usize = 80;
 
+/// Tasks under way that a line names.
+const WAITED_FOR: usize = 3;
+
 /// Share of a running task that is taken for done at most.
 const NEARLY: f64 = 0.99;
 
@@ -40,6 +45,7 @@ pub(crate) struct View<'a> {
     next: Instant,
     failures: usize,
     forecaster: Forecaster,
+    clock: Clock,
 }
 
 impl RunView for View<'_> {
@@ -71,7 +77,8 @@ impl<'a> View<'a> {
         });
         let next = Instant::now() + if terminal { PICTURE } else { LINE };
         let (failures, forecaster) = (0, Forecaster::default());
-        View { problem, planned, news, quiet, bar, next, failures, forecaster }
+        let clock = if quiet { Clock::default() } else { Clock::local() };
+        View { problem, planned, news, quiet, bar, next, failures, forecaster, clock }
     }
 
     fn look(&mut self, glance: &RunSnapshot<'_>) {
@@ -85,12 +92,7 @@ impl<'a> View<'a> {
         }
         let now = glance.situation;
         let done = now.tasks.done();
-        let expected = match self.expected(glance) {
-            end if end.is_finite() => fmt_seconds(end),
-            _ => "?".to_string(),
-        };
-        let planned = fmt_seconds(self.planned.makespan());
-        let end = format!("end expected at {expected}, planned {planned}");
+        let end = self.end(glance);
         let lost = now.lost.iter().filter(|lost| **lost).count();
         let turns = turns(glance.counters, lost, self.failures);
         let pause = match &self.bar {
@@ -98,18 +100,129 @@ impl<'a> View<'a> {
                 bar.set_length(now.tasks.len() as u64); // choices and loops release more
                 bar.set_position(done as u64);
                 let turns = turns.map_or(String::new(), |turns| format!("\n  {turns}"));
-                bar.set_message(format!("{end}{}", self.fit(&format!("{turns}{}", self.who(now)))));
+                let elapsed =
+                    format!("{} ({})", fmt_seconds(now.now), self.clock.time(seconds_since_1970()));
+                let text = format!("{turns}{}", self.who(now));
+                bar.set_message(format!("{elapsed}\n  {}{}", self.fit(&end), self.fit(&text)));
                 PICTURE
             }
             None => {
                 let running = now.tasks.begun().filter(|t| is_running(now.task(*t))).count();
                 let (all, at) = (now.tasks.len(), fmt_seconds(now.now));
                 let turns = turns.map_or(String::new(), |turns| format!(", {turns}"));
-                say(&format!("{at}: {done} of {all} tasks done, {running} running, {end}{turns}"));
+                let time = self.clock.time(seconds_since_1970());
+                let waits = self.waited_for(now);
+                say(&format!(
+                    "{at} ({time}): {done} of {all} tasks done, {running} running, {end}{turns}{waits}"
+                ));
                 LINE
             }
         };
         self.next = Instant::now() + pause.max(begin.elapsed() * SHARE);
+    }
+
+    /// The expected end: a band of 8 of 10 draws of what is left, as seconds of the run and on the clock.
+    fn end(&mut self, glance: &RunSnapshot<'_>) -> String {
+        let planned = fmt_seconds(self.planned.makespan());
+        let now = glance.situation.now;
+        let expected = self.expected(glance);
+        if !expected.is_finite() {
+            return format!("end expected at ?, planned {planned}");
+        }
+        let shown = fmt_seconds(expected);
+        let Some(band) = self.band(glance.situation) else {
+            return format!("end expected at {shown}, planned {planned}");
+        };
+        let band = band.around(expected - now);
+        let (from, to) = (now + band.p10, now + band.p90);
+        let clock = |end: f64| self.clock.time(seconds_since_1970() + end - now);
+        format!(
+            "end expected at {shown} (8 of 10: {} to {}, {} to {}), planned {planned}",
+            fmt_seconds(from),
+            fmt_seconds(to),
+            clock(from),
+            clock(to)
+        )
+    }
+
+    /// The band of the seconds that are left, by the times of tasks that are done.
+    fn band(&self, now: &Situation) -> Option<Band> {
+        let problem = now.seen_problem().ok()?;
+        let workflow = problem.workflow();
+        let seconds = |task: TaskId| {
+            let procs = now.task(task).procs().filter(|procs| !procs.is_empty());
+            match procs {
+                Some(procs) => {
+                    problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
+                }
+                None => problem.mean_exec(task),
+            }
+        };
+        let mut ratios = vec![Vec::new(); workflow.kinds()];
+        let mut places = vec![usize::MAX; workflow.len()];
+        let mut left = Vec::new();
+        for task in workflow.tasks() {
+            match now.task(task) {
+                TaskState::Done(real) => {
+                    let stated = seconds(task);
+                    if stated > 0.0 && stated.is_finite() {
+                        let ratio = (real.finish - real.start) / stated;
+                        ratios[workflow.kind(task).index()].push(ratio);
+                    }
+                }
+                _ => {
+                    places[task.index()] = left.len();
+                    left.push(task);
+                }
+            }
+        }
+        let pending = |&task: &TaskId| {
+            let before = workflow.predecessors(task).map(|(before, _)| places[before.index()]);
+            let running = match now.task(task) {
+                TaskState::Running { procs, since } => {
+                    let host = procs.first().map_or(0, |proc| problem.host_of(*proc).index());
+                    Some((host, now.now - since))
+                }
+                _ => None,
+            };
+            let estimate = seconds(task);
+            PendingTask {
+                parents: before.filter(|&place| place != usize::MAX).collect(),
+                seconds: if estimate.is_finite() { estimate } else { 0.0 },
+                kind: workflow.kind(task).index(),
+                cores: workflow.width(task).0,
+                running,
+            }
+        };
+        let cores = |host: HostId| {
+            if now.lost[host.index()] { 0 } else { problem.platform().host(host).cores }
+        };
+        Pending {
+            tasks: left.iter().map(pending).collect(),
+            cores: problem.platform().host_ids().map(cores).collect(),
+            ratios,
+        }
+        .band(0)
+    }
+
+    /// Tasks under way, those that have run longest first.
+    fn waited_for(&self, now: &Situation) -> String {
+        let mut running: Vec<(f64, TaskId)> = now
+            .tasks
+            .begun()
+            .filter_map(|task| match now.task(task) {
+                TaskState::Running { since, .. } => Some((*since, task)),
+                _ => None,
+            })
+            .collect();
+        running.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let names = running.iter().take(WAITED_FOR).map(|(_, task)| now.workflow.task_name(*task));
+        let names: Vec<&str> = names.collect();
+        let more = if running.len() > names.len() { ", …" } else { "" };
+        match names.as_slice() {
+            [] => String::new(),
+            names => printable(&format!(", waiting for {}{more}", names.join(", "))).into_owned(),
+        }
     }
 
     fn tell(&self, failure: &Failure) {

@@ -1,20 +1,25 @@
 //! `slackline show`: what is in a file.
 
+mod definition;
 mod document;
 pub(crate) mod platform;
 mod workflow;
 
-use crate::input::{Sources, format_parser, read_document, read_platform};
+use crate::input::{ParamOptions, Sources, format_parser, read_document_with, read_platform};
 use crate::output::Output;
 use crate::path_check::Files;
 use crate::picture;
 use crate::table::count;
 use crate::verbs::choices;
+use crate::verbs::run::clock::now;
+use crate::verbs::status;
 use clap::Args;
 use slackline_core::choices::{Named, PartFacts, part_facts};
+use slackline_core::explanation::{self, Explanation};
 use slackline_core::file_kind as contents;
 use slackline_core::input::{Past, format_of};
 use slackline_core::request::ModelSettings;
+use slackline_core::run::history::RunHistory;
 use slackline_core::run::log_of;
 use slackline_core::{Failure, recorded, schema};
 use slackline_formats::{
@@ -46,6 +51,8 @@ pub(crate) struct Show {
     /// Draw the workflow's graph or the schedule's chart into this file (.svg or .png)
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    params: ParamOptions,
     /// The workflow of a schedule
     #[arg(short, long, value_name = "FILE")]
     workflow: Option<PathBuf>,
@@ -71,9 +78,7 @@ impl Show {
             .json(self.json)
             .check(output)?;
         if log_of(&self.file).is_file() {
-            let message = format!("{}: this is the folder of a run", self.file.display());
-            let help = "slackline replay shows it again, slackline diff compares it";
-            return Err(Failure::input(message).with_help(help));
+            return self.real_run(output);
         }
         let recorded = recorded::engine_of(&self.file, &output.files).is_some();
         if self.from.is_some() || recorded {
@@ -102,8 +107,40 @@ impl Show {
         }
     }
 
+    /// The folder of a real run.
+    fn real_run(&self, output: &mut Output) -> Result<(), Failure> {
+        let history = RunHistory::read(&self.file, &mut output.context(true))?;
+        let recorded = history.recorded();
+        let drawn = match Explanation::of(&recorded) {
+            Some(explanation) => Some(explanation::chart(&recorded, &explanation)?),
+            None => None,
+        };
+        let status = history.status(now());
+        if self.json {
+            output.json(&status)?;
+        } else {
+            let mut text = status::tell(&status, output);
+            if let Some(chart) = &drawn {
+                let options = TerminalOptions {
+                    width: output.width,
+                    colour: output.colour,
+                    ..TerminalOptions::default()
+                };
+                text.push('\n');
+                text.push_str(&gantt::terminal(chart, &options));
+            }
+            let folder = self.file.display();
+            text.push_str(&format!(
+                "\nslackline log {folder}, explain {folder}, report {folder} tell more\n"
+            ));
+            output.text(&text)?;
+        }
+        let Some(chart) = drawn else { return Ok(()) };
+        self.write_svg(output, || gantt::svg(&chart, &SvgOptions::default()))
+    }
+
     fn workflow(&self, output: &mut Output) -> Result<(), Failure> {
-        let document = read_document(&self.file, self.from, output)?;
+        let document = read_document_with(&self.file, self.from, &self.params, output)?;
         let workflow = &document.workflow;
         // The processors of an instance, or the platform named.
         let platform = match &self.platform {
@@ -128,9 +165,14 @@ impl Show {
                 None
             };
             let facts = facts.document(workflow, &past);
-            output.json(&WithParts { facts, subworkflows })?;
+            let definition = document.definition.as_ref().map(definition::DefinitionDocument::of);
+            output.json(&WithParts { facts, definition, subworkflows })?;
         } else {
-            let text = facts.tell(workflow, &past, output);
+            let mut text = facts.tell(workflow, &past, output);
+            if let Some(definition) = &document.definition {
+                text.push('\n');
+                text.push_str(&definition::tell(definition, output));
+            }
             output.text(&text)?;
         }
         self.write_svg(output, || graph::svg(workflow, &graph::GraphOptions::default()))
@@ -271,9 +313,11 @@ fn document_is_instance(files: &FileAccess, path: &Path, from: Option<Format>) -
 }
 
 #[derive(serde::Serialize)]
-struct WithParts<F> {
+struct WithParts<'a, F> {
     #[serde(flatten)]
     facts: F,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    definition: Option<definition::DefinitionDocument<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     subworkflows: Option<Named<PartFacts>>,
 }

@@ -50,7 +50,8 @@ pub(crate) fn layered(depth: usize, width: usize) -> slackline_model::Workflow {
                 (task.min_width, task.max_width) = (3, 3);
             }
             let arguments = vec!["-i".to_string(), format!("{i} {level}")];
-            task.command = Some(Command { program: task.kind.clone(), arguments });
+            task.command =
+                Some(Command { program: task.kind.clone(), arguments, ..Command::default() });
             let task = b.add_task(task).unwrap();
             b.reads(task, shared);
             if level > 0 {

@@ -16,7 +16,7 @@ use super::spec::{HostSpec, LinkProfiles, LinkSpec};
 use super::star::Star;
 use super::vivaldi::Vivaldi;
 use super::zone::{Member, NetworkRouter, RouteTable, Routing, RoutingKind, Zone};
-use super::{Network, Platform};
+use super::{BatchOptions, Network, Platform};
 use crate::resources::{Amount, SharedResource, ZoneResource};
 use crate::{ClassId, DiskId, HostId, LinkId, RouterId, ZoneId};
 use std::collections::{HashMap, HashSet};
@@ -45,6 +45,7 @@ pub struct PlatformBuilder {
     fifo: bool,
     resources: Vec<SharedResource>,
     storage: Option<f64>,
+    batch: Option<Arc<BatchOptions>>,
     measured: bool,
     members: HashMap<Arc<str>, Member>,
     link_names: HashMap<Arc<str>, LinkId>,
@@ -377,6 +378,12 @@ impl PlatformBuilder {
         self
     }
 
+    /// Batch jobs for its hosts are submitted with these options.
+    pub fn set_batch(&mut self, options: BatchOptions) -> &mut Self {
+        self.batch = Some(Arc::new(options));
+        self
+    }
+
     /// All files of the platform together may take so many bytes.
     pub fn set_storage(&mut self, bytes: f64) -> &mut Self {
         self.storage = Some(bytes);
@@ -573,6 +580,7 @@ impl PlatformBuilder {
             fifo: self.fifo,
             resources: self.resources,
             storage: self.storage,
+            batch: self.batch,
             zone_resources,
             measured: self.measured,
             place_of,

@@ -42,6 +42,7 @@ impl PlatformBuilder {
             fifo: platform.fifo,
             resources: platform.resources.clone(),
             storage: platform.storage,
+            batch: platform.batch.clone(),
             measured: platform.measured,
             members: platform.members.clone(),
             link_names: platform.link_names.clone(),

@@ -1,0 +1,658 @@
+//! Runs in a folder that was used before: what is done again after every sort of change, for which reason, and that what
+//! lies there in the end is what a run in a new folder makes.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+use crate::common;
+
+use common::Place;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// Two tasks read the user's file, one what both write, one what that writes, and one reads nothing.
+const WORKFLOW: &str = r#"
+[files]
+"in.txt" = "1kB"
+
+[task.count]
+command = "grep -c . in.txt > n.txt"
+inputs = ["in.txt"]
+outputs = ["n.txt"]
+time = "1s"
+
+[task.sort]
+command = "sort in.txt > s.txt"
+inputs = ["in.txt"]
+outputs = ["s.txt"]
+time = "1s"
+
+[task.join]
+command = "cat n.txt s.txt > j.txt"
+inputs = ["n.txt", "s.txt"]
+outputs = ["j.txt"]
+time = "1s"
+
+[task.pack]
+command = "gzip -nc j.txt > j.gz"
+inputs = ["j.txt"]
+outputs = ["j.gz"]
+time = "1s"
+
+[task.other]
+command = "echo other > o.txt"
+outputs = ["o.txt"]
+time = "1s"
+"#;
+
+const INPUT: &str = "pear\napple\nfig\n";
+
+/// A place with the workflow, its input, and one run.
+fn first_run() -> Place {
+    let place = Place::new();
+    place.write("w.toml", WORKFLOW);
+    place.write("in.txt", INPUT);
+    make_old(&place, "in.txt");
+    let document = json(&place.ok("run w.toml -j 2 --json"));
+    assert_eq!(document["finished"], true);
+    assert_eq!(document["redo"], Value::Null);
+    place
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+/// Gives a file a time of modification long ago.
+fn make_old(place: &Place, name: &str) {
+    let file = std::fs::File::open(place.path().join(name)).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(1000)).unwrap();
+}
+
+/// Tasks and reasons of a document.
+fn redo(document: &Value) -> BTreeMap<String, String> {
+    let entry = |entry: &Value| {
+        let word = |name: &str| entry[name].as_str().unwrap().to_string();
+        (word("task"), word("why"))
+    };
+    document["redo"].as_array().unwrap_or_else(|| panic!("{document}")).iter().map(entry).collect()
+}
+
+/// All files of a folder.
+fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            found.insert(name, std::fs::read(&path).unwrap());
+        }
+    }
+    found
+}
+
+/// Runs again and compares: reasons that are known before and those of the run, results with those of a new folder.
+fn check(place: &Place, what: &str, before: &[(&str, &str)], done: &[(&str, &str)]) {
+    let pairs = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+        pairs.iter().map(|(task, why)| (task.to_string(), why.to_string())).collect()
+    };
+    let log = place.read("w.run/log.jsonl");
+    let said = json(&place.ok("run w.toml -j 2 --dry-run --json"));
+    assert_eq!(redo(&said), pairs(before), "{what}, rehearsed");
+    assert_eq!(place.read("w.run/log.jsonl"), log, "{what}: a rehearsal changes nothing");
+    let said = json(&place.ok("run w.toml -j 2 --json"));
+    assert_eq!(said["finished"], true, "{what}");
+    assert_eq!(redo(&said), pairs(done), "{what}, run");
+    let clean = json(&place.ok("run w.toml -j 2 --json --new --folder clean"));
+    assert_eq!(clean["finished"], true, "{what}");
+    let results = files(&place.path().join("w.run/results"));
+    assert_eq!(results, files(&place.path().join("clean/results")), "{what}, results");
+    std::fs::remove_dir_all(place.path().join("clean")).unwrap();
+    // Nothing is left to do, and what was done repeats.
+    let said = json(&place.ok("run w.toml -j 2 --json"));
+    assert_eq!(
+        (said["redo"].as_array().unwrap().len(), &said["attempts"]),
+        (0, &0.into()),
+        "{what}"
+    );
+    place.ok("replay w.run");
+}
+
+fn edited(place: &Place, from: &str, to: &str) {
+    let text = place.read("w.toml");
+    assert!(text.contains(from), "{from}");
+    place.write("w.toml", text.replace(from, to));
+}
+
+/// The file of a store.
+fn stored(place: &Place, name: &str) -> std::path::PathBuf {
+    let mut hosts = std::fs::read_dir(place.path().join("w.run/hosts")).unwrap();
+    hosts.next().unwrap().unwrap().path().join("files").join(name)
+}
+
+/// Replaces a file, also one that is read-only.
+fn replaced(path: &Path, content: &str) {
+    std::fs::remove_file(path).unwrap();
+    std::fs::write(path, content).unwrap();
+}
+
+const ALL_FOUR: &[(&str, &str)] = &[
+    ("count", "input in.txt changed"),
+    ("sort", "input in.txt changed"),
+    ("join", "input n.txt changed"),
+    ("pack", "input j.txt changed"),
+];
+const SORT_AND_AFTER: &[(&str, &str)] = &[
+    ("sort", "command changed"),
+    ("join", "input s.txt changed"),
+    ("pack", "input j.txt changed"),
+];
+
+#[test]
+fn what_did_not_change_is_not_done_again() {
+    let place = first_run();
+    check(&place, "nothing", &[], &[]);
+    let input = std::fs::File::open(place.path().join("in.txt")).unwrap();
+    input.set_modified(SystemTime::now()).unwrap();
+    check(&place, "time of the input", &[], &[]);
+    place.write("w.toml", format!("# a remark\n{}", WORKFLOW.replace("\n\n", "\n\n\n")));
+    check(&place, "remark", &[], &[]);
+    edited(&place, "time = \"1s\"", "time = \"2s\"");
+    check(&place, "estimates", &[], &[]);
+    edited(&place, "[task.sort]", "[task.sort]\nkind = \"text\"");
+    check(&place, "kind", &[], &[]);
+    edited(&place, "[task.sort]", "[task.order]");
+    check(&place, "name of a task", &[], &[]);
+    let text = place.read("w.toml");
+    let (first, last) = text.split_once("[task.other]").unwrap();
+    place.write("w.toml", format!("[task.other]{last}\n{first}"));
+    check(&place, "order of tasks", &[], &[]);
+    let said = json(&place.ok("run w.toml -j 1 --json"));
+    assert_eq!(redo(&said), BTreeMap::new(), "settings");
+    edited(&place, "cat n.txt s.txt > j.txt", "cat s.txt n.txt > j.txt");
+    std::fs::rename(place.path().join("w.run"), place.path().join("elsewhere")).unwrap();
+    std::fs::rename(place.path().join("elsewhere"), place.path().join("w.run")).unwrap();
+    check(
+        &place,
+        "folder moved and one command",
+        &[("join", "command changed")],
+        &[("join", "command changed"), ("pack", "input j.txt changed")],
+    );
+}
+
+#[test]
+fn commands_and_inputs_that_change_are_followed_as_far_as_contents_change() {
+    let place = first_run();
+    edited(&place, "sort in.txt", "sort -r in.txt");
+    check(&place, "command", &[("sort", "command changed")], SORT_AND_AFTER);
+    // What is written is the same: nobody else has to look at it.
+    edited(&place, "sort -r in.txt", "sort --reverse in.txt");
+    check(&place, "same output", &[("sort", "command changed")], &[("sort", "command changed")]);
+    place.write("in.txt", format!("{INPUT}plum\n"));
+    check(&place, "content of the input", &ALL_FOUR[..2], ALL_FOUR);
+    // Same size, and the same number of lines.
+    place.write("in.txt", format!("{INPUT}kiwi\n"));
+    let done = [&ALL_FOUR[..2], &[("join", "input s.txt changed"), ALL_FOUR[3]]].concat();
+    check(&place, "content of the same size", &ALL_FOUR[..2], &done);
+    place.write("more.txt", "more\n");
+    edited(&place, "\"in.txt\" = \"1kB\"", "\"in.txt\" = \"1kB\"\n\"more.txt\" = \"1kB\"");
+    edited(
+        &place,
+        "\"in.txt\"]\noutputs = [\"n.txt\"]",
+        "\"in.txt\", \"more.txt\"]\noutputs = [\"n.txt\"]",
+    );
+    check(
+        &place,
+        "input added",
+        &[("count", "input more.txt added")],
+        &[("count", "input more.txt added")],
+    );
+    edited(&place, "\"in.txt\", \"more.txt\"]", "\"in.txt\"]");
+    check(&place, "input removed: as it was done before", &[], &[]);
+    edited(&place, "grep -c . in.txt > n.txt", "grep -c . in.txt | tee n.txt > extra.txt");
+    edited(&place, "outputs = [\"n.txt\"]", "outputs = [\"n.txt\", \"extra.txt\"]");
+    check(&place, "output added", &[("count", "command changed")], &[("count", "command changed")]);
+    edited(&place, "\"n.txt\", \"extra.txt\"]", "\"n.txt\"]");
+    check(&place, "output removed", &[], &[]);
+    assert!(!place.path().join("w.run/results/extra.txt").exists());
+    edited(&place, "> s.txt", "> t.txt");
+    edited(&place, "\"s.txt\"", "\"t.txt\"");
+    edited(&place, "cat n.txt s.txt", "cat n.txt t.txt");
+    check(
+        &place,
+        "output renamed",
+        &[("sort", "command changed"), ("join", "command changed")],
+        &[("sort", "command changed"), ("join", "command changed")],
+    );
+    // The edit is taken back.
+    edited(&place, "t.txt", "s.txt");
+    check(&place, "edit taken back", &[], &[]);
+}
+
+#[test]
+fn outputs_that_are_gone_or_edited_are_made_again() {
+    let place = first_run();
+    std::fs::remove_file(place.path().join("w.run/results/j.gz")).unwrap();
+    let why = [("pack", "output j.gz missing")];
+    check(&place, "result deleted", &why, &why);
+    replaced(&place.path().join("w.run/results/o.txt"), "mine\n");
+    let why = [("other", "output o.txt changed")];
+    check(&place, "result edited", &why, &why);
+    std::fs::remove_file(stored(&place, "n.txt")).unwrap();
+    let why = [("count", "output n.txt missing")];
+    check(&place, "output deleted", &why, &why);
+    replaced(&stored(&place, "s.txt"), "none\n");
+    let why = [("sort", "output s.txt changed")];
+    check(&place, "output edited", &why, &why);
+    // Only its time is another one.
+    let path = stored(&place, "j.txt");
+    std::fs::File::open(&path).unwrap().set_modified(SystemTime::now()).unwrap();
+    check(&place, "output touched", &[], &[]);
+    std::fs::remove_dir_all(place.path().join("w.run/results")).unwrap();
+    let why = [("pack", "output j.gz missing"), ("other", "output o.txt missing")];
+    check(&place, "results deleted", &why, &why);
+    std::fs::remove_dir_all(place.path().join("w.run/hosts")).unwrap();
+    std::fs::create_dir(place.path().join("w.run/hosts")).unwrap();
+    let said = json(&place.ok("run w.toml -j 2 --json"));
+    assert_eq!(redo(&said).len(), 5, "{said}");
+    check(&place, "stores deleted", &[], &[]);
+}
+
+#[test]
+fn tasks_come_and_go_and_are_asked_for() {
+    let place = first_run();
+    let added =
+        "\n[task.last]\ncommand = \"cp j.gz k.gz\"\ninputs = [\"j.gz\"]\noutputs = [\"k.gz\"]\n";
+    place.write("w.toml", format!("{WORKFLOW}{added}time = \"1s\"\n"));
+    check(&place, "task added", &[("last", "new")], &[("last", "new")]);
+    assert!(!place.path().join("w.run/results/j.gz").exists());
+    place.write("w.toml", WORKFLOW);
+    check(&place, "task removed", &[], &[]);
+    assert!(!place.path().join("w.run/results/k.gz").exists());
+    let (rest, _) = WORKFLOW.split_once("[task.other]").unwrap();
+    place.write("w.toml", rest);
+    check(&place, "independent task removed", &[], &[]);
+    assert!(!place.path().join("w.run/results/o.txt").exists());
+    place.write("w.toml", WORKFLOW);
+    let said = json(&place.ok("run w.toml -j 2 --force sort --json"));
+    assert_eq!(redo(&said), BTreeMap::from([("sort".to_string(), "forced".to_string())]));
+    check(&place, "after a forced task", &[], &[]);
+    place.write("in.txt", format!("{INPUT}plum\n"));
+    let said = json(&place.ok("run w.toml -j 2 --only n.txt other --json"));
+    let why = "input in.txt changed".to_string();
+    assert_eq!(redo(&said), BTreeMap::from([("count".to_string(), why)]));
+    // Nothing of before the change is shown beside it.
+    let shown: BTreeSet<String> = files(&place.path().join("w.run/results")).into_keys().collect();
+    assert_eq!(shown, BTreeSet::from(["o.txt".to_string()]));
+    let known = [ALL_FOUR[1], ("join", "input n.txt changed")];
+    check(&place, "the rest", &known, &[&known[..], &ALL_FOUR[3..]].concat());
+    for line in ["run w.toml --force none", "run w.toml --only none --dry-run"] {
+        assert!(place.fails(2, line).contains("no such task"), "{line}");
+    }
+    place.ok("run w.toml -j 2 --new");
+    assert!(place.path().join("w-2.run/log.jsonl").exists());
+}
+
+#[test]
+fn failures_are_tried_again_alone() {
+    let place = first_run();
+    edited(
+        &place,
+        "gzip -nc j.txt > j.gz",
+        "test -e ../../../../../fixed && gzip -nc j.txt > j.gz",
+    );
+    let line = "run w.toml -j 2 --retries 0 --json";
+    let done = place.run(line);
+    assert_eq!(done.code, Some(1), "{}", done.err);
+    assert_eq!(redo(&json(&done.out)).into_keys().collect::<Vec<_>>(), ["pack"]);
+    assert!(!place.path().join("w.run/results/j.gz").exists(), "that of another definition");
+    let done = place.run(line);
+    assert_eq!((done.code, redo(&json(&done.out))["pack"].as_str()), (Some(1), "failed before"));
+    let done = place.run("resume w.run --json");
+    assert_eq!((done.code, redo(&json(&done.out))["pack"].as_str()), (Some(1), "failed before"));
+    place.write("fixed", "");
+    let said = json(&place.ok("resume w.run --json"));
+    assert_eq!(redo(&said), BTreeMap::from([("pack".into(), "failed before".into())]));
+    assert_eq!(said["up_to_date"], 4);
+    check(&place, "after a failure", &[], &[]);
+    // A resumed run takes an edited workflow, and says so.
+    edited(&place, "test -e ../../../../../fixed && ", "");
+    let said = json(&place.ok("resume w.run --json"));
+    assert_eq!(redo(&said), BTreeMap::from([("pack".into(), "command changed".into())]));
+    assert!(place.read("w.run/log.jsonl").contains("\"changes\":[\"workflow changed\"]"));
+    // One that fails ends the run, or only what depends on it.
+    let slow = "sleep 0.7; echo other > o.txt";
+    edited(&place, "echo other > o.txt", slow);
+    edited(&place, "sort in.txt > s.txt", "exit 3");
+    let done = place.run("run w.toml -j 2 --retries 0 --fail-fast --json");
+    assert_eq!((done.code, &json(&done.out)["tasks_done"]), (Some(1), &0.into()), "{}", done.out);
+    place.ok("replay w.run");
+    let done = place.run("run w.toml -j 2 --retries 0 --keep-going --json");
+    assert_eq!((done.code, &json(&done.out)["tasks_done"]), (Some(1), &1.into()), "{}", done.out);
+    edited(&place, "exit 3", "sort in.txt > s.txt");
+    let said = json(&place.ok("run w.toml -j 2 --json"));
+    assert_eq!(said["attempts"], 0, "sort is what it was: {said}");
+}
+
+/// A log without the last records that begin with a word, and all after them.
+fn cut_before(place: &Place, word: &str) {
+    let log = place.read("w.run/log.jsonl");
+    let at = log.rfind(word).unwrap();
+    let at = log[..at].rfind('\n').unwrap() + 1;
+    place.write("w.run/log.jsonl", &log[..at]);
+}
+
+#[test]
+fn a_run_that_was_cut_off_goes_on_under_the_same_and_under_another_definition() {
+    let place = first_run();
+    // The output has its name, and the log has nothing of it yet.
+    cut_before(&place, "\"made\":{\"name\":\"pack\"");
+    place.ok("run w.toml -j 2");
+    check(&place, "output without a record", &[], &[]);
+    cut_before(&place, "\"made\":{\"name\":\"pack\"");
+    edited(&place, "sort in.txt", "sort -r in.txt");
+    let said = json(&place.ok("run w.toml -j 2 --json"));
+    assert_eq!(redo(&said).into_keys().collect::<Vec<_>>(), ["join", "pack", "sort"]);
+    check(&place, "another definition after that", &[], &[]);
+    // The record of what was made is there, and that the engine knew of it is not.
+    let log = place.read("w.run/log.jsonl");
+    let at = log.rfind("\"made\":{\"name\":\"pack\"").unwrap();
+    let end = at + log[at..].find('\n').unwrap() + 1;
+    place.write("w.run/log.jsonl", &log[..end]);
+    edited(&place, "echo other", "echo  other");
+    let said = json(&place.ok("run w.toml -j 2 --json"));
+    assert_eq!(redo(&said).into_keys().collect::<Vec<_>>(), ["other"]);
+    // A record that is torn.
+    let log = place.read("w.run/log.jsonl");
+    place.write("w.run/log.jsonl", &log[..log.len() - 7]);
+    place.ok("run w.toml -j 2");
+    check(&place, "torn", &[], &[]);
+}
+
+#[test]
+fn what_cannot_be_done_changes_nothing() {
+    let place = first_run();
+    let before = (place.read("w.run/log.jsonl"), files(&place.path().join("w.run/results")));
+    let unchanged = |what: &str| {
+        let now = (place.read("w.run/log.jsonl"), files(&place.path().join("w.run/results")));
+        assert_eq!(now, before, "{what}");
+    };
+    place.write("w.toml", format!("{WORKFLOW}\n[task.bad\n"));
+    assert!(place.fails(2, "run w.toml").contains("w.toml:"));
+    unchanged("no TOML");
+    place.write(
+        "w.toml",
+        format!("{WORKFLOW}\n[task.twice]\ncommand = \"true\"\noutputs = [\"j.gz\"]\n"),
+    );
+    place.fails(2, "run w.toml");
+    unchanged("two producers");
+    place.write("w.toml", WORKFLOW.replace("sort in.txt", "sort  in.txt"));
+    place.fails(2, "run w.toml --policy none");
+    unchanged("no such policy");
+    std::fs::rename(place.path().join("in.txt"), place.path().join("away")).unwrap();
+    assert!(place.fails(2, "run w.toml").contains("in.txt"));
+    unchanged("no input");
+    std::fs::rename(place.path().join("away"), place.path().join("in.txt")).unwrap();
+    std::fs::create_dir(place.path().join("other")).unwrap();
+    place.write("other/v.toml", WORKFLOW);
+    place.write("other/in.txt", INPUT);
+    assert!(place.fails(2, "run other/v.toml --folder w.run").contains("is a run of"));
+    unchanged("another workflow");
+    // A log of a version that knows more.
+    let log = place.read("w.run/log.jsonl");
+    place.write("w.run/log.jsonl", log.replacen("slackline/run/1", "slackline/run/2", 1));
+    place.fails(2, "run w.toml");
+    place.write("w.run/log.jsonl", log);
+    unchanged("a newer version");
+}
+
+#[test]
+fn two_runs_never_share_a_folder() {
+    let place = first_run();
+    edited(&place, "echo other > o.txt", "sleep 2; echo other > o.txt");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_slackline"))
+        .args(["run", "w.toml", "-j", "2"])
+        .current_dir(place.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    common::runs::wait_for("the definition", || {
+        place.read("w.run/log.jsonl").contains("\"definition\"")
+    });
+    assert!(place.fails(2, "run w.toml -j 2").contains("is under way"));
+    assert!(child.wait().unwrap().success());
+    check(&place, "after that", &[], &[]);
+}
+
+#[test]
+fn files_between_tasks_go_where_only_results_are_kept() {
+    let place = Place::new();
+    place.write("w.toml", WORKFLOW);
+    place.write("in.txt", INPUT);
+    make_old(&place, "in.txt");
+    place.ok("run w.toml -j 2 --keep results");
+    let left: Vec<String> = files(stored(&place, "").as_path()).into_keys().collect();
+    assert_eq!(left, ["j.gz", "o.txt"]);
+    let again = |line: &str| {
+        redo(&json(&place.ok(&format!("run w.toml -j 2 --keep results --json {line}"))))
+    };
+    assert_eq!(again(""), BTreeMap::new());
+    edited(&place, "gzip -nc", "gzip -n9c");
+    let known = again("--dry-run");
+    assert_eq!(known["pack"], "command changed");
+    assert_eq!(known["join"], "output j.txt was deleted, and pack reads it");
+    assert_eq!(known["sort"], "output s.txt was deleted, and join reads it");
+    assert_eq!(again("").len(), 4);
+    assert_eq!(again(""), BTreeMap::new());
+    place.ok("replay w.run");
+}
+
+#[test]
+fn what_a_folder_need_not_keep_is_removed() {
+    let place = first_run();
+    edited(&place, "gzip -nc j.txt > j.gz", "echo rest > rest; exit 3");
+    edited(&place, "echo other > o.txt", "echo others > p.txt");
+    edited(&place, "\"o.txt\"", "\"p.txt\"");
+    assert_eq!(place.run("run w.toml -j 2 --retries 0").code, Some(1));
+    let rest = place.path().join("w.run/tasks/pack/2/work/rest");
+    assert!(rest.exists() && stored(&place, "o.txt").exists());
+    assert_eq!(json(&place.ok("clean w.run --failed --json"))["files"], 2);
+    assert!(!rest.exists() && stored(&place, "o.txt").exists());
+    place.ok("clean w.run");
+    assert!(!stored(&place, "o.txt").exists() && stored(&place, "j.txt").exists());
+    edited(&place, "echo rest > rest; exit 3", "gzip -nc j.txt > j.gz");
+    // The record of the first run is still right: its output was not touched.
+    check(&place, "after cleaning", &[], &[]);
+    place.ok("clean w.run --all");
+    assert!(!place.path().join("w.run").exists() && place.path().join("in.txt").exists());
+    std::fs::create_dir(place.path().join("mine")).unwrap();
+    place.write("mine/file", "");
+    place.fails(2, "clean mine --all");
+    assert!(place.path().join("mine/file").exists());
+}
+
+#[test]
+fn surroundings_are_set_up_and_part_of_what_a_task_is() {
+    let place = Place::new();
+    let engine = place.path().join("apptainer");
+    // It records its command line and runs the command.
+    place.write(
+        "apptainer",
+        "#!/bin/sh\necho \"$@\" >> \"${0%/*}/line\"\n[ \"$1\" = exec ] && shift 6\nexec \"$@\"\n",
+    );
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&engine, std::fs::Permissions::from_mode(0o755)).unwrap();
+    place.write("tools.sif", "");
+    for folder in ["env/bin", "env/etc/conda/activate.d"] {
+        std::fs::create_dir_all(place.path().join(folder)).unwrap();
+    }
+    place.write("env/etc/conda/activate.d/a.sh", "export FROM_CONDA=yes\n");
+    place.write("lib.sh", "word=brought\n");
+    let workflow = r#"
+[defaults]
+time = "1s"
+env = { ALL = "all", OWN = "default" }
+
+[task.inside]
+command = "echo $OWN > inside"
+container = { image = "tools.sif", engine = "ENGINE" }
+env = { OWN = "own" }
+outputs = ["inside"]
+
+[task.active]
+command = "echo $FROM_CONDA $ALL $OWN ${CONDA_PREFIX##*/} > active"
+conda = "./env"
+outputs = ["active"]
+
+[task.bash]
+command = "false | true; . ./lib.sh; echo $word > bash"
+shell = "/bin/sh -e"
+workdir-files = ["lib.sh"]
+outputs = ["bash"]
+
+[task.limited]
+command = "test -e ../../../../../go || sleep 9; echo > limited"
+time-limit = "200ms"
+retries = 1
+temp = true
+outputs = ["limited"]
+
+[task.after]
+command = "cp limited after"
+inputs = ["limited"]
+outputs = ["after"]
+"#
+    .replace("ENGINE", "apptainer");
+    place.write("w.toml", &workflow);
+    let path = format!("{}:{}", place.path().display(), std::env::var("PATH").unwrap());
+    let run = |line: &str| {
+        let done = std::process::Command::new(env!("CARGO_BIN_EXE_slackline"))
+            .args(line.split_whitespace())
+            .current_dir(place.path())
+            .env("PATH", &path)
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (done.status.code(), text(done.stdout), text(done.stderr))
+    };
+    let (code, out, err) = run("run w.toml -j 2 --json");
+    assert_eq!(code, Some(1), "{err}");
+    let document = json(&out);
+    let failures = document["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 2, "{failures:?}");
+    assert!(failures.iter().all(|failure| failure["task"] == "limited"));
+    let shown = |name: &str| place.read(&format!("w.run/results/{name}"));
+    assert_eq!(shown("inside"), "own\n");
+    assert_eq!(shown("active"), "yes all default env\n");
+    assert_eq!(shown("bash"), "brought\n");
+    let line = place.read("line");
+    assert!(line.starts_with("exec --bind /") && line.contains("tools.sif /bin/sh -c"), "{line}");
+    place.write("go", "");
+    let (code, out, err) = run("run w.toml -j 2 --json");
+    assert_eq!(code, Some(0), "{err}");
+    let known: BTreeMap<String, String> = BTreeMap::from([
+        ("limited".into(), "failed before".into()),
+        ("after".into(), "new".into()),
+    ]);
+    assert_eq!(redo(&json(&out)), known);
+    assert!(!stored(&place, "limited").exists(), "it is temporary");
+    place.write("w.toml", workflow.replace("OWN = \"own\"", "OWN = \"other\""));
+    let (_, out, _) = run("run w.toml -j 2 --json");
+    assert_eq!(redo(&json(&out)), BTreeMap::from([("inside".into(), "env changed".into())]));
+    place.write("lib.sh", "word=changed\n");
+    let (_, out, _) = run("run w.toml -j 2 --json");
+    assert_eq!(redo(&json(&out)), BTreeMap::from([("bash".into(), "input lib.sh changed".into())]));
+    // What is missing is told before anything starts.
+    for (from, to, said) in [
+        ("tools.sif", "none.sif", "none.sif"),
+        ("\"apptainer\"", "\"podman\"", "podman"),
+        ("./env", "./no-env", "no conda environment ./no-env"),
+        ("./env", "no-env", "no conda environment no-env"),
+    ] {
+        place.write("w.toml", workflow.replace(from, to));
+        if said == "podman"
+            && run("--version").0 == Some(0)
+            && Path::new("/usr/bin/podman").exists()
+        {
+            continue;
+        }
+        let (code, _, err) = run("run w.toml --new --folder missing");
+        assert!(code == Some(2) && err.contains(said), "{to}: {code:?} {err}");
+        assert!(!place.path().join("missing").exists());
+    }
+    for (from, to) in [
+        ("OWN = \"own\"", "SLACKLINE_TASK = \"x\""),
+        ("\"apptainer\"", "\"none\""),
+        ("temp = true", "temp = [\"none\"]"),
+        ("shell = \"/bin/sh -e\"", "shell = \"\""),
+    ] {
+        place.write("w.toml", workflow.replace(from, to));
+        assert!(place.fails(2, "show w.toml").contains("w.toml:"), "{to}");
+    }
+}
+
+#[test]
+fn the_first_run_is_the_estimate_of_the_second() {
+    let place = Place::new();
+    let mut workflow = String::new();
+    for task in 0..6 {
+        let seconds = if task % 2 == 0 { "0.3" } else { "0.1" };
+        workflow += &format!(
+            "[task.t{task}]\nkind = \"k{}\"\ncommand = \"sleep {seconds}; head -c 5000 /dev/zero > o{task}\"\noutputs = [\"o{task}\"]\ntime = \"5s\"\n",
+            task % 2
+        );
+    }
+    place.write("w.toml", &workflow);
+    let first = json(&place.ok("run w.toml -j 2 --json"));
+    let stated = json(&place.ok("run w.toml -j 2 --new --dry-run --json --no-history"));
+    assert!(stated["makespan"].as_f64().unwrap() > 14.0);
+    let done = place.run("run w.toml -j 2 --new --dry-run --json");
+    assert!(done.err.contains("w.run"), "{}", done.err);
+    let said = json(&done.out)["makespan"].as_f64().unwrap();
+    let was = first["makespan"].as_f64().unwrap();
+    assert!((said / was - 1.0).abs() < 0.25, "{said} {was}");
+    // A task that was never run is taken for one of its kind.
+    place.write("w.toml", format!("{workflow}[task.more]\nkind = \"k0\"\ncommand = \"true\"\n"));
+    let plan = json(&place.ok("plan w.toml --json"));
+    assert!(plan["makespan"].as_f64().unwrap() < 2.0, "{plan}");
+    assert_eq!(json(&place.ok("run w.toml -j 2 --json"))["finished"], true);
+    place.ok("replay w.run");
+    place.ok("calibrate w.run -o c");
+    place.ok("diff w.run w.run");
+}
+
+/// The short form of what `ci/long/again.py kill` does two hundred times.
+#[test]
+fn engines_that_are_killed_between_edits_leave_what_a_clean_run_makes() {
+    let place = first_run();
+    let slow = WORKFLOW.replace("command = \"", "command = \"sleep 0.05; ");
+    let edits = [
+        slow.clone(),
+        slow.replace("sort in.txt", "sort -r in.txt"),
+        slow.replace("gzip -nc", "gzip -n1c"),
+        slow.replace("[task.other]", "[task.another]"),
+        slow.replace("echo other", "echo others"),
+    ];
+    for number in 0..10usize {
+        place.write("w.toml", &edits[number * 3 % edits.len()]);
+        if number % 4 == 2 {
+            place.write("in.txt", format!("{INPUT}{number}\n"));
+        }
+        let words: &[&str] =
+            if number % 3 == 1 { &["resume", "w.run"] } else { &["run", "w.toml", "-j", "2"] };
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_slackline"))
+            .args(words)
+            .current_dir(place.path())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(40 + 53 * (number as u64 * 7 % 10)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    place.ok("run w.toml -j 2");
+    check(&place, "after ten kills", &[], &[]);
+}

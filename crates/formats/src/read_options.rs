@@ -1,0 +1,13 @@
+//! What a reader needs beside the text of a workflow.
+
+use slackline_io::Siblings;
+
+/// Files beside a workflow's own, and values for its parameters.
+#[derive(Clone, Copy, Default)]
+pub struct ReadOptions<'a> {
+    /// Files that the workflow may name; none for a text that is no file.
+    pub siblings: Option<Siblings<'a>>,
+    /// Values for `[params]` by name; of equal names the last counts. Names that the workflow does not have are left
+    /// to the caller.
+    pub parameters: &'a [(String, String)],
+}

@@ -1,0 +1,226 @@
+//! Containers, conda environments and modules around the commands of tasks, as command lines that a host carries out; and
+//! what of them a machine lacks.
+
+use slackline_model::Workflow;
+use slackline_model::workflow::{Container, Surroundings};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Exit code of an attempt whose surroundings could not be set up.
+const NOT_SET_UP: u32 = 125;
+
+/// Finds the function `module` of either implementation.
+const FIND_MODULES: &str = r#"if ! command -v module >/dev/null 2>&1; then
+for f in "$LMOD_PKG/init/sh" "$MODULESHOME/init/sh" /etc/profile.d/modules.sh /etc/profile.d/lmod.sh \
+/usr/share/modules/init/sh /usr/share/lmod/lmod/init/sh; do
+if [ -r "$f" ]; then . "$f"; break; fi; done; fi
+command -v module >/dev/null 2>&1 || { echo "no environment modules on this host" >&2; exit 125; }
+"#;
+
+/// Activates the conda environment in `$p`, as `conda activate` would.
+const ACTIVATE: &str = r#"CONDA_PREFIX=$p; CONDA_DEFAULT_ENV=${p##*/}; PATH=$p/bin:$PATH
+export CONDA_PREFIX CONDA_DEFAULT_ENV PATH
+for f in "$p"/etc/conda/activate.d/*.sh; do if [ -r "$f" ]; then . "$f"; fi; done
+"#;
+
+/// A word that a shell reads back as it is.
+fn word(text: &str) -> String {
+    slackline_model::workflow::Command::shell_word(text)
+}
+
+/// Places of conda environments that have a name only.
+fn places(name: &str) -> String {
+    let name = word(name);
+    format!(
+        "IFS=:; for d in $CONDA_ENVS_PATH $CONDA_ENVS_DIRS; do [ -n \"$p\" ] || [ ! -d \"$d\"/{name} ] || p=$d/{name}; done; unset IFS\n\
+         for d in \"$CONDA_ROOT\" \"$MAMBA_ROOT_PREFIX\" \"${{CONDA_EXE%/bin/conda}}\" ~/.conda ~/miniforge3 ~/mambaforge \
+         ~/miniconda3 ~/anaconda3 ~/micromamba /opt/conda; do [ -n \"$p\" ] || [ ! -d \"$d\"/envs/{name} ] || p=$d/envs/{name}; done\n"
+    )
+}
+
+/// A path of a workflow: relative ones begin in its folder.
+fn path_of(name: &str, home: &Path) -> PathBuf {
+    match name.strip_prefix("~/").zip(std::env::var_os("HOME")) {
+        Some((rest, home)) => Path::new(&home).join(rest),
+        None => home.join(name),
+    }
+}
+
+/// The shell commands that set up modules and conda environment.
+fn script(around: &Surroundings, home: &Path) -> String {
+    let mut script = String::new();
+    if !around.modules.is_empty() {
+        script += FIND_MODULES;
+        for module in &around.modules {
+            script += &format!("module load {} || exit {NOT_SET_UP}\n", word(module));
+        }
+    }
+    if let Some(conda) = &around.conda {
+        script += "p=\n";
+        if conda.contains('/') {
+            script += &format!("p={}\n", word(&path_of(conda, home).to_string_lossy()));
+        } else {
+            script += &places(conda);
+        }
+        script += &format!(
+            "[ -n \"$p\" ] && [ -d \"$p/bin\" ] || {{ echo {} >&2; exit {NOT_SET_UP}; }}\n",
+            word(&format!("no conda environment {conda} on this host"))
+        );
+        script += ACTIVATE;
+    }
+    script
+}
+
+/// The command line of a container with the folder of the attempt in it, before the command itself.
+fn container(container: &Container, around: &Surroundings, home: &Path) -> String {
+    let image = if container.is_file() {
+        path_of(&container.image, home).to_string_lossy().into_owned()
+    } else {
+        container.image.clone()
+    };
+    let engine = match &container.engine {
+        Some(engine) => format!("e={}\n", word(engine)),
+        None => {
+            let engines = if container.is_file() {
+                "apptainer singularity"
+            } else {
+                "apptainer singularity podman docker"
+            };
+            format!(
+                "for e in {engines}; do if command -v $e >/dev/null 2>&1; then break; fi; done\n"
+            )
+        }
+    };
+    // Docker and Podman pass no variables on by themselves.
+    let mut passed = String::new();
+    for name in around.env.keys() {
+        passed += &format!(" -e {}", word(name));
+    }
+    let (image, registry) = (word(&image), word(&format!("docker://{}", container.image)));
+    let of_apptainer =
+        if container.is_file() || container.image.contains("://") { &image } else { &registry };
+    format!(
+        "{engine}case $e in\n\
+         podman|docker) v=; for n in $(env | sed -n 's/^\\(SLACKLINE_[A-Z]*\\)=.*/\\1/p'); do v=\"$v -e $n\"; done\n\
+         exec $e run --rm -v \"$PWD:$PWD\" -w \"$PWD\" $v -e OMP_NUM_THREADS{passed} {image} \"$@\";;\n\
+         *) exec $e exec --bind \"$PWD\" --pwd \"$PWD\" {of_apptainer} \"$@\";;\nesac\n"
+    )
+}
+
+/// The command line of a task within its surroundings. `home` is the folder of the workflow.
+pub fn surrounded(around: &Surroundings, home: &Path, argv: Vec<String>) -> Vec<String> {
+    let mut script = script(around, home);
+    match &around.container {
+        Some(container) => script += &self::container(container, around, home),
+        None if script.is_empty() => return argv,
+        None => script += "exec \"$@\"\n",
+    }
+    let mut words = ["/bin/sh", "-c", &script, "slackline"].map(str::to_string).to_vec();
+    words.extend(argv);
+    words
+}
+
+/// Whether a program is found on this machine.
+fn has_program(name: &str) -> bool {
+    if name.contains('/') {
+        return Path::new(name).is_file();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
+/// Runs a piece of shell on this machine; what it says where it fails.
+fn tried(script: &str) -> Result<(), String> {
+    let done = std::process::Command::new("/bin/sh")
+        .args(["-c", script])
+        .stdin(std::process::Stdio::null())
+        .output();
+    match done {
+        Ok(done) if done.status.success() => Ok(()),
+        Ok(done) => {
+            let said = String::from_utf8_lossy(&done.stderr);
+            let line = said.lines().rev().find(|line| !line.trim().is_empty());
+            Err(line.unwrap_or("it cannot be set up").trim().to_string())
+        }
+        Err(error) => Err(format!("/bin/sh: {error}")),
+    }
+}
+
+/// What a container lacks on this machine.
+fn lacks_container(container: &Container, home: &Path) -> Option<String> {
+    let mut engines: Vec<&str> = match &container.engine {
+        Some(engine) => vec![engine],
+        None => Container::ENGINES.to_vec(),
+    };
+    if container.engine.is_none() && container.is_file() {
+        engines.truncate(2);
+    }
+    if !engines.iter().any(|engine| has_program(engine)) {
+        return Some(format!("no {} to run container {}", engines.join(" or "), container.image));
+    }
+    let path = path_of(&container.image, home);
+    // An image may be a folder, too.
+    (container.is_file() && !path.exists()).then(|| format!("no image {}", path.display()))
+}
+
+/// What tasks of a workflow find missing on this machine: the first task that lacks it, and the thing in words.
+pub fn missing(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
+    let mut asked: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut missing = Vec::new();
+    for task in workflow.tasks() {
+        let Some(command) = workflow.command(task) else { continue };
+        let Some(around) = command.surroundings.as_deref() else { continue };
+        let key = around.declared().join("\0");
+        if asked.contains_key(&key) {
+            continue;
+        }
+        let mut lacks = around.container.as_ref().and_then(|c| lacks_container(c, home));
+        let script = script(around, home);
+        if lacks.is_none() && !script.is_empty() {
+            lacks = tried(&script).err();
+        }
+        if let Some(lacks) = &lacks {
+            missing.push((workflow.task_name(task).to_string(), lacks.clone()));
+        }
+        asked.insert(key, lacks);
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+    use super::*;
+
+    #[test]
+    fn nothing_stated_changes_nothing() {
+        let argv = vec!["sort".to_string(), "a b".to_string()];
+        let around = Surroundings {
+            env: [("A".to_string(), "1".to_string())].into(),
+            time_limit: Some(3.0),
+            ..Surroundings::default()
+        };
+        assert_eq!(surrounded(&around, Path::new("/"), argv.clone()), argv);
+    }
+
+    #[test]
+    fn a_conda_environment_of_a_folder_is_activated_and_one_that_is_missing_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let env = root.path().join("an env");
+        std::fs::create_dir_all(env.join("etc/conda/activate.d")).unwrap();
+        std::fs::create_dir(env.join("bin")).unwrap();
+        std::fs::write(env.join("etc/conda/activate.d/a.sh"), "export EXTRA=yes\n").unwrap();
+        let around = Surroundings { conda: Some("./an env".into()), ..Surroundings::default() };
+        let argv =
+            ["/bin/sh", "-c", "echo \"$CONDA_DEFAULT_ENV $EXTRA ${PATH%%:*} $1\"", "x", "a  b"];
+        let words = surrounded(&around, root.path(), argv.map(str::to_string).to_vec());
+        let done = std::process::Command::new(&words[0]).args(&words[1..]).output().unwrap();
+        let said = String::from_utf8(done.stdout).unwrap();
+        let bin = root.path().join("./an env/bin");
+        assert_eq!(said, format!("an env yes {} a  b\n", bin.display()));
+        let around = Surroundings { conda: Some("no-such-env".into()), ..Surroundings::default() };
+        let why = tried(&script(&around, root.path())).unwrap_err();
+        assert_eq!(why, "no conda environment no-such-env on this host");
+    }
+}

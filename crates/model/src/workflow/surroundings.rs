@@ -1,0 +1,64 @@
+//! What a task finds around it besides its inputs.
+
+use std::collections::BTreeMap;
+
+/// What a task finds around it when it runs for real, and how its attempts are made; planners know nothing of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Surroundings {
+    /// Variables of its environment.
+    pub env: BTreeMap<String, String>,
+    /// The container that it runs in.
+    pub container: Option<Container>,
+    /// The conda environment that is activated: a name, or a path, which has a `/`.
+    pub conda: Option<String>,
+    /// Environment modules that are loaded, in order.
+    pub modules: Vec<String>,
+    /// Seconds after which an attempt is ended.
+    pub time_limit: Option<f64>,
+    /// How often it is tried again when it fails.
+    pub retries: Option<u32>,
+    /// Outputs that are deleted after their last reader.
+    pub temp: Vec<String>,
+}
+
+/// A container image and what runs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Container {
+    /// The image: a file, or a name that the engine knows.
+    pub image: String,
+    /// What runs it: `apptainer`, `singularity`, `podman` or `docker`; none where the first that a host has will do.
+    pub engine: Option<String>,
+}
+
+impl Container {
+    /// What can run containers.
+    pub const ENGINES: [&str; 4] = ["apptainer", "singularity", "podman", "docker"];
+
+    /// Whether the image is a file, by its name.
+    pub fn is_file(&self) -> bool {
+        let ends = [".sif", ".simg", ".img", ".sqsh"].iter().any(|end| self.image.ends_with(end));
+        !self.image.contains("://") && (ends || self.image.starts_with(['/', '.']))
+    }
+}
+
+impl Surroundings {
+    /// Whether nothing is stated.
+    pub fn is_empty(&self) -> bool {
+        *self == Surroundings::default()
+    }
+
+    /// The words that make an environment the same as another one; none where nothing is declared.
+    pub fn declared(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for (name, value) in &self.env {
+            words.extend(["env".to_string(), name.clone(), value.clone()]);
+        }
+        if let Some(Container { image, engine }) = &self.container {
+            words.extend(["container".to_string(), image.clone()]);
+            words.push(engine.clone().unwrap_or_default());
+        }
+        words.extend(self.conda.iter().flat_map(|name| ["conda".to_string(), name.clone()]));
+        words.extend(self.modules.iter().flat_map(|name| ["module".to_string(), name.clone()]));
+        words
+    }
+}
