@@ -1,4 +1,4 @@
-//! Work that becomes known while a run goes on.
+//! Work that becomes known while a run is under way.
 
 use crate::backend::Report;
 use slackline_model::scenario::When;
@@ -169,7 +169,7 @@ impl Supply for Arrivals {
 }
 
 /// Tasks that the end of others gives rise to: a loop that goes round, a choice that is made, a
-/// recursion. The function is called for each task that ends, with what is known now; it gives
+/// recursion. The function runs for each task that ends, with what is known now; it gives
 /// the grown workflow, or none.
 pub struct Unfolding<F>(pub F);
 

@@ -153,7 +153,7 @@ impl<'d> DecidedCourse<'d> {
         self.grown()
     }
 
-    /// Decisions taken; filled while the run goes on.
+    /// Decisions taken; filled while the run is under way.
     pub fn taken(&self) -> Taken {
         self.taken.clone()
     }
@@ -166,7 +166,7 @@ impl<'d> DecidedCourse<'d> {
         }
     }
 
-    /// The numbers of instances in the whole course; filled as the run goes on.
+    /// The numbers of instances in the whole course; filled during the run.
     pub fn numbers(&self) -> Numbers {
         self.known.as_ref().map_or_else(Numbers::default, |k| k.numbers.clone())
     }

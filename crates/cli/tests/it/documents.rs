@@ -1,6 +1,6 @@
 //! Every `slackline` command that README.md and docs/*.md show is run, in the order shown, in a
 //! folder with the bundled examples. Blocks of `console` or `sh` are read; lines may start with
-//! `$ ` and end in a backslash. `cargo run --release --` counts as `slackline`. What stands indented or
+//! `$ ` and end in a backslash. `cargo run --release --` counts as `slackline`. What is indented or
 //! within a sentence, where it would take hours or files that are not there, is at least understood.
 
 #![allow(clippy::unwrap_used)]
@@ -38,7 +38,7 @@ fn commands(text: &str) -> Vec<String> {
             continue;
         }
         let line = line.trim();
-        // What a console shows besides is output.
+        // The other lines of a console are output.
         if console && pending.is_empty() && !line.starts_with("$ ") {
             continue;
         }
@@ -92,7 +92,7 @@ fn blocks_are_read_as_written() {
     assert_eq!(arguments(&lines[1]), None);
 }
 
-/// What README.md shows under a command is what the command prints.
+/// The output that README.md shows under a command is the command's.
 #[test]
 fn shown_output_is_real() {
     let place = Place::new();
@@ -112,7 +112,7 @@ fn shown_output_is_real() {
     assert!(checked > 0, "README.md shows no output");
 }
 
-/// Commands outside of blocks: indented lines, and what stands between backquotes in a paragraph.
+/// Commands outside of blocks: indented lines, and what is between backquotes in a paragraph.
 fn mentioned(text: &str) -> Vec<String> {
     let (mut found, mut plain) = (Vec::new(), String::new());
     let mut inside = false;

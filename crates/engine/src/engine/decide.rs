@@ -37,7 +37,7 @@ impl Engine<'_, '_> {
         if date.is_nan() || date <= self.situation.now {
             return Err(format!("cannot wake at {date}: it is {} already", self.situation.now));
         }
-        // A look at real machines shows little that events have not told.
+        // A query of real machines shows little that events have not.
         let least = if self.abilities.guesses { self.situation.now + LOOK } else { date };
         let date = date.max(least);
         self.wake_at = self.wake_at.min(date);

@@ -35,7 +35,7 @@ impl Engine<'_, '_> {
     fn look_at(&mut self, proc: ProcId) -> Result<(), BackendError> {
         let window = match self.queues.transfers {
             Transfers::Pull { window } => window.max(1) as usize,
-            // What lies there from the start leaves in turn.
+            // What is there from the start leaves in turn.
             Transfers::Push => 0,
         };
         let (mut position, mut requested) = (0, 0);
@@ -74,7 +74,7 @@ impl Engine<'_, '_> {
         self.queues.queue[proc.index()].iter().copied().find(|&t| !self.attempts.holds(t))
     }
 
-    /// Something a task waits for is there: its processors are looked at if it stands where that could
+    /// Something a task waits for is there: its processors are looked at if it is where that could
     /// matter.
     pub(super) fn touch_reader(&mut self, task: TaskId) {
         if self.attempts.holds_any() {

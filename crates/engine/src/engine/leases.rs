@@ -1,5 +1,5 @@
 //! Machines that exist only while leased: ordered in time for the first task that is to run there,
-//! given back after the last. Only to compute a machine has to be leased; what lies on it can be read
+//! given back after the last. Only to compute a machine has to be leased; what is on it can be read
 //! and written at any time.
 
 use super::Engine;
@@ -187,7 +187,7 @@ impl Engine<'_, '_> {
             let Some(until) = due else { continue };
             self.leases.planned[host.index()].pop_front();
             match &mut self.leases.tenure[host.index()] {
-                // What runs still, or again, goes on.
+                // What runs still, or again, continues.
                 LeaseState::Ordered(_, end) | LeaseState::Ready(_, end) => *end = until,
                 LeaseState::Owned => {}
                 LeaseState::Absent if !self.situation.is_alive(host) => {}

@@ -66,7 +66,7 @@ struct Thought {
     decisions: Vec<Decision>,
     /// Failures of tasks that were known.
     failures: u64,
-    /// Of a policy that was woken up in vain before, and woken up again is all that happened.
+    /// Of a policy whose last wake-up had no effect, and nothing but another wake-up has happened.
     idle: bool,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Engine<'b, 'r> {
     monitoring: Monitoring,
     supply: Option<&'r mut dyn Supply>,
     watch: Option<Watcher<'r>>,
-    /// The plan that is followed, for who looks on.
+    /// The plan that is followed, for observers.
     followed: Option<Plan>,
     situation: Situation,
     monitor: Monitor,

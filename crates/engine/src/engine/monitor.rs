@@ -76,7 +76,7 @@ impl Monitor {
         self.under_way.front().map_or(f64::INFINITY, |s| s.due)
     }
 
-    /// Whether a look would show something that may help a run that stands still.
+    /// Whether a query would show something that may help a stalled run.
     pub(super) fn gives_hope(&self) -> bool {
         self.reconnected || (self.shown && !self.hoped.contains(&self.usable()))
     }
@@ -224,8 +224,8 @@ impl Engine<'_, '_> {
     /// Marks the copies on a host as lost.
     fn suspect_copies(&mut self, host: HostId) {
         for (file, copies) in self.situation.copies.iter().enumerate() {
-            let lies = |c: &FileCopy| c.is_complete() && c.holders.touches(host);
-            if copies.iter().any(lies) {
+            let is_there = |c: &FileCopy| c.is_complete() && c.holders.touches(host);
+            if copies.iter().any(is_there) {
                 self.monitor.gone.insert((FileId::new(file), host));
             }
         }

@@ -208,7 +208,7 @@ impl Engine<'_, '_> {
         self.ask_pools_again();
     }
 
-    /// A task is over, or stands back: what it holds is free.
+    /// A task is over, or gives way: what it holds is free.
     pub(super) fn give_back_to_pools(&mut self, task: TaskId) {
         if let Some(uses) = self.holdings.tasks.remove(&task) {
             self.free_pools(&uses);

@@ -85,7 +85,7 @@ impl Attempts {
         self.cut_off.is_empty() || !self.cut_off.contains(&(from.clone(), to.clone()))
     }
 
-    /// Whether a file was not yet tried to be fetched from a place in vain.
+    /// Whether fetching a file from a place has not failed yet.
     pub(super) fn is_fresh(&self, file: FileId, from: &Holders, to: &Holders) -> bool {
         self.tried.is_empty()
             || self.tried.get(&(file, to.clone())).is_none_or(|tried| !tried.contains(from))
@@ -133,7 +133,7 @@ impl Attempts {
         self.until.insert(((now + seconds).to_bits(), Resting::Task(task)));
     }
 
-    /// Tasks that were put off, and have not failed, rest no longer: a host is there anew.
+    /// Tasks that were put off, and have not failed, rest no longer: a host has come back.
     pub(super) fn end_pauses(&mut self, now: f64) {
         let paused = |(_, what): &(u64, Resting)| match what {
             Resting::Task(task) => {
@@ -228,7 +228,7 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// A task failed of itself on some processors.
+    /// A task failed by itself on some processors.
     pub(super) fn attempt_failed(
         &mut self,
         task: TaskId,

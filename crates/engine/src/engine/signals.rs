@@ -150,7 +150,7 @@ impl Engine<'_, '_> {
         for file in workflow.outputs(task) {
             // An earlier result may still be on its way to where there is a new one now.
             if let Some(&stale) = self.arriving.get(&(file, holders.clone())) {
-                self.break_off(stale, "made anew where it was going")?;
+                self.break_off(stale, "made again where it was going")?;
             }
             holders.hosts().iter().for_each(|&host| self.monitor.is_there(file, host));
             let copies = &mut self.situation.copies[file.index()];
@@ -253,7 +253,7 @@ impl Engine<'_, '_> {
         })
     }
 
-    /// Everything on the host is gone: what computes, what arrives, and what lies there unless
+    /// Everything on the host is gone: what computes, what arrives, and what is there unless
     /// the host keeps its data until it is back.
     pub(super) fn host_lost(&mut self, host: HostId, keeps_data: bool) -> Result<(), BackendError> {
         if !keeps_data {
@@ -304,7 +304,7 @@ impl Engine<'_, '_> {
             self.transfer_lost(transfer)?;
         }
         self.rescue_moved();
-        // What several hosts share outlives each of them, what lies on a store all.
+        // What several hosts share outlives each of them, what is on a store all.
         let place = self.situation.place_of(host);
         let files = match self.situation.living_host(place) {
             None if !self.situation.central => self.situation.copies.len(),

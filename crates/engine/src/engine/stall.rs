@@ -10,7 +10,7 @@ use slackline_model::{FileId, HostId, TaskId};
 const ROUNDS: usize = 10_000;
 
 impl Engine<'_, '_> {
-    /// Whether no event to come could help: nothing advances, nothing that is off or stands still
+    /// Whether no event to come could help: nothing advances, nothing that is off or is stopped
     /// comes back, nobody is about to decide, see, try again or arrive.
     pub(super) fn is_stuck(&mut self) -> bool {
         if self.goes_in_circles() {
@@ -126,7 +126,7 @@ impl Engine<'_, '_> {
         }
         let still = used.iter().find(|h| !self.situation.computes(**h));
         if let Some(host) = still {
-            return format!("'{name}' waits for host '{}', which stands still", host_name(host));
+            return format!("'{name}' waits for host '{}', which is stopped", host_name(host));
         }
         let on = used.iter().map(|h| format!("'{}'", host_name(h))).collect::<Vec<_>>();
         let on = on.join(", ");
@@ -155,7 +155,7 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// Whether a file that existed lies nowhere any more.
+    /// Whether a file that existed is nowhere any more.
     fn is_gone(&self, file: FileId) -> bool {
         let existed = match self.situation.workflow.producer(file) {
             Some(producer) => self.situation.task(producer).is_done(),

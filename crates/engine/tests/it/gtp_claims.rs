@@ -1,4 +1,4 @@
-//! What the GTP thesis says must hold in every run, or follows from its rules: promises without
+//! Claims of the GTP thesis for every run, and consequences of its rules: promises without
 //! contention, few remappings, a mapping that nothing disturbs, failures at any moment.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
@@ -132,7 +132,7 @@ proptest! {
     }
 }
 
-/// What has to be done again, from below: begin with nothing, add any finished task whose data is needed and
+/// The tasks to repeat, from below: begin with nothing, add any finished task whose data is needed and
 /// gone, until nothing is missing. The least such set.
 fn least_rewound(now: &Situation, reuse_copies: bool) -> HashSet<TaskId> {
     let problem = now.problem().unwrap();

@@ -1,5 +1,5 @@
 //! The same worlds behind a backend that answers late, in another order, twice, or not at all,
-//! and whose operations fail of themselves.
+//! and whose operations fail by themselves.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use crate::common;

@@ -1,4 +1,4 @@
-//! What a run learns of the network while it goes on, and that a repetition learns the same.
+//! Bandwidths learned during a run, and the same ones in its repetition.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use slackline_engine::{

@@ -1,4 +1,4 @@
-//! What concurrent tasks share besides cores, with the arithmetic by hand: plans, proofs, bounds, runs that
+//! Resources that concurrent tasks share in addition to cores, with the arithmetic by hand: plans, proofs, bounds, runs that
 //! follow plans, and runs without one.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
@@ -417,7 +417,7 @@ fn least_room(tasks: &[(u32, u32, Vec<usize>)]) -> u32 {
 proptest! {
     #![proptest_config(config(48))]
 
-    /// Where one order fits one task at a time, every policy finishes.
+    /// Every policy finishes where some order fits one task at a time.
     #[test]
     fn no_run_is_stuck_where_some_order_fits((tasks, cores_each) in chained(), spare in 0u32..30) {
         let room = least_room(&tasks) + spare.saturating_sub(10);

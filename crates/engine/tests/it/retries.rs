@@ -89,7 +89,7 @@ fn policies(world: &World) -> impl Iterator<Item = (&'static str, Box<dyn Policy
     registry::ALL.iter().filter(takes).map(move |e| (e.name, e.policy(&options).unwrap()))
 }
 
-/// Which tasks are among the failing ones or depend on one.
+/// Marks the failing tasks and those that depend on one.
 fn blocked(workflow: &Workflow, failing: &BTreeMap<TaskId, Failure>) -> Vec<bool> {
     let first: Vec<TaskId> = failing.keys().copied().collect();
     let mut blocked = workflow.descendants(&first, |_| true);

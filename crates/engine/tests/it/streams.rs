@@ -1,4 +1,4 @@
-//! What holds of every policy for several workflows, over random streams.
+//! Properties of every policy for several workflows, over random streams.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! What must hold in any world: each task is done exactly once in effect, nothing computes
+//! Properties of every run: each task is done exactly once in effect, nothing computes
 //! without its data, processors run one task at a time, runs repeat to the byte; and where the
 //! plainest policy finishes, every policy that claims to survive does.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test

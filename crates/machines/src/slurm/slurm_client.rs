@@ -79,7 +79,7 @@ pub(super) struct Submission {
     pub(super) output: PathBuf,
     /// Seconds of wall time, where it is known what the job takes.
     pub(super) seconds: Option<f64>,
-    /// What the platform says of such jobs.
+    /// Options of such jobs from the platform.
     pub(super) options: BatchOptions,
 }
 
@@ -130,7 +130,7 @@ impl Submission {
         let minutes = self.seconds.map(|seconds| (seconds / 60.0).ceil().max(1.0));
         words.extend(minutes.map(|minutes| format!("--time={minutes}")));
         words.extend(options.words.iter().cloned());
-        // Nothing is asked for twice: what the user says stands alone.
+        // Nothing is asked for twice: words of the user replace them.
         let said: Vec<&str> = extra.iter().map(|word| option_name(word)).collect();
         words.retain(|word| !said.contains(&option_name(word)));
         words.extend(extra.iter().cloned());
@@ -194,7 +194,7 @@ pub(super) fn licences(resources: Option<&str>, platform: &Platform) -> Vec<Stri
     resources.unwrap_or_default().split(',').filter_map(one).collect()
 }
 
-/// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` as it stands.
+/// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` literally.
 fn literal(path: &str) -> String {
     if path.contains('\\') { path.replace('\\', "\\\\") } else { path.replace('%', "%%") }
 }
@@ -275,7 +275,7 @@ pub(super) struct SlurmClient {
 }
 
 impl SlurmClient {
-    /// A clerk for one run; `extra` are words that every submission gets besides, `every` is the time
+    /// A clerk for one run; `extra` are words added to every submission, `every` is the time
     /// between two looks at the queue.
     pub(super) fn new(
         run: String,
@@ -333,7 +333,7 @@ impl Clerk {
         let mut looked: Option<Instant> = None;
         let mut asked = false;
         loop {
-            // Whoever asks for a look does not wait long, however many ask.
+            // A query does not wait long, however many there are.
             let pause = if asked { self.interval().min(POLL) } else { self.interval() };
             let due = match looked {
                 None if asked => Instant::now(),

@@ -69,7 +69,7 @@ pub(crate) struct Simulate {
     /// them can finish
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
     compare: Vec<String>,
-    /// How the world changes while the workflow runs; a folder of such files is as many worlds
+    /// Changes while the workflow runs; a folder of such files is as many scenarios
     #[arg(long, value_name = "FILE|FOLDER")]
     scenario: Option<PathBuf>,
     /// Draw so many worlds from the scenario, with its seed and those that follow: means and
@@ -80,10 +80,10 @@ pub(crate) struct Simulate {
     /// and cost are distributed; --gantt draws that
     #[arg(long, value_name = "N", conflicts_with = "run", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     runs: Option<u32>,
-    /// Which run of a workflow with choices and loops: each draws its own decisions [default: 0]
+    /// Number of the run of a workflow with choices and loops: each draws its own decisions [default: 0]
     #[arg(long, value_name = "R")]
     run: Option<u64>,
-    /// How decisions fall, as a JSON object such as {"quality": "bad", "polish#1": "again"}; those
+    /// Outcomes of decisions, as a JSON object such as {"quality": "bad", "polish#1": "again"}; those
     /// left out are drawn
     #[arg(long, value_name = "FILE")]
     choices: Option<PathBuf>,
@@ -112,27 +112,27 @@ pub(crate) struct Simulate {
     /// Also run each workflow of a stream by itself under the same policy, for its stretch
     #[arg(long)]
     alone: bool,
-    /// What planners and policies know of run times: exactly, the workflow's estimates, the
+    /// Knowledge of planners and policies about run times: exactly, the workflow's estimates, the
     /// means of each kind of task, or nothing
     #[arg(long, value_enum, default_value_t = Knows::Estimates)]
     knows: Knows,
     #[command(flatten)]
     model: ModelOptions,
-    /// Where files live: on the hosts that made them (`hosts`), or on a store that tasks read from,
+    /// Place of files: on the hosts that made them (`hosts`), or on a store that tasks read from,
     /// one file after the other, while they hold their processor: `central` (the platform's origin,
     /// or at mean latency and bandwidth), or a storage of the platform by its name
     #[arg(long, value_name = "WHERE", default_value = "hosts", value_parser = data)]
     data: Data,
-    /// How far what a policy sees of the platform lies behind, e.g. 30s
+    /// Age of the platform's state as policies see it, e.g. 30s
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
     monitoring_delay: f64,
     /// Time between a call of the policy and its decisions taking effect
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
     decision_time: f64,
-    /// How often a task or transfer that fails of itself is tried again
+    /// Maximum retries of a failed task or transfer
     #[arg(long, value_name = "TIMES", default_value_t = 3)]
     retries: u32,
-    /// How much more memory a task is granted that ran out of it, as a multiple
+    /// Factor on the memory of a task that ran out of it
     #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = factor)]
     memory_factor: f64,
     /// Break the run off at this date, e.g. 2h

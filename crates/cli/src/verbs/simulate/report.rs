@@ -45,7 +45,7 @@ pub(super) fn facts(problem: &Problem<'_>, ran: &Ran) -> Vec<String> {
     }
     let computed = ran.metrics.waste.computed_seconds;
     if computed > 0.0 {
-        facts.push(format!("{} computed in vain", fmt_seconds(computed)));
+        facts.push(format!("{} computed without use", fmt_seconds(computed)));
     }
     facts
 }
@@ -153,7 +153,7 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
             let (bytes, moved) = (fmt_bytes(waste.moved_bytes), fmt_seconds(waste.moved_seconds));
             parts.push(format!("{bytes} in {moved} of transfers"));
         }
-        row("in vain", parts.join(", "));
+        row("without use", parts.join(", "));
     }
     if problem.platform().is_priced() {
         row("cost", cost(problem, ran));

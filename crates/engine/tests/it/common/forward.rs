@@ -1,4 +1,4 @@
-//! What a backend around another one does not do itself.
+//! Methods that a wrapping backend leaves to the inner one.
 
 /// The named methods of a backend, done by its `inner` one.
 macro_rules! forward {

@@ -1,4 +1,4 @@
-//! A backend that tells some things besides, at their dates.
+//! A backend with additional signals, at their dates.
 
 use super::forward::forward;
 use slackline_engine::{Backend, BackendError, Reached, Signal};
