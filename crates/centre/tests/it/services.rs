@@ -511,7 +511,7 @@ fn several_owners_share_a_simulation() {
         panic!()
     };
     let alone = storage::run(&platform, storage::plain_models(), &operations).unwrap();
-    let mut simulation = Simulation::new(&platform, storage::plain_models()).unwrap();
+    let mut simulation = Simulation::new(platform.clone(), storage::plain_models()).unwrap();
     let mut first = Operations::new(&operations, Owner(1));
     let mut second = Operations::new(&operations[..1], Owner(2));
     let host = platform.host_ids().next().unwrap();
