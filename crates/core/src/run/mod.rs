@@ -18,7 +18,12 @@ pub use report::{
 };
 pub use run_session::{FinishedRun, RunSession};
 pub use settings::{command_path, set_command_path};
-pub use slackline_machines::folder::{Recovered, log_of, refuse_names, reused};
+pub use slackline_machines::attempt::{Enforce, STDERR, adopt_orphans, raise_open_files};
+pub use slackline_machines::folder::{
+    DETACHED_LOG, Definition as RunDefinition, DrivingProcess, Failure as RecordedFailure,
+    Recovered, component as folder_name, log_of, refuse_names, reused,
+};
+pub use slackline_machines::slurm::{Mode, Pilot};
 
 use crate::context::{Context, Silent};
 use crate::failure::Failure;

@@ -10,6 +10,7 @@ use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
 use slackline_centre::stack::{self, Attributed, Attribution, Case, Component, Switches, Validity};
+use slackline_core::schema::names;
 use slackline_lab::site_logs::BandwidthPolicy;
 use slackline_model::units::fmt_seconds;
 use slackline_view::plot::{Cell, matrix};
@@ -189,7 +190,7 @@ fn document<'a>(
         robust: run.robust,
     };
     AttributionDocument {
-        schema: "slackline/centre-attribute/1",
+        schema: names::CENTRE_ATTRIBUTE,
         recorded: Number(found.recorded),
         runs: found.runs.iter().map(line).collect(),
         validity: Validity::of(case, Some(switches)),

@@ -1,8 +1,8 @@
 //! Tables of a real run, and of its rehearsal, beyond those of a simulated one.
 
 use crate::table::{Table, wrap};
-use slackline_core::machines::folder::{Definition, Failure};
 use slackline_core::run::{FinishedRun, blocked, stderr};
+use slackline_core::run::{RecordedFailure as Failure, RunDefinition as Definition};
 use slackline_core::simulation::Ran;
 use slackline_model::names::printable;
 use slackline_model::trace::Work;
