@@ -1,6 +1,6 @@
 //! Runs of workflows with choices and loops: each decision that falls makes tasks known.
 
-use crate::arrivals::{Growth, Supply};
+use crate::arrivals::{Growth, Supply, SupplyError};
 use crate::backend::Report;
 use slackline_model::control::{
     Chances, Control, Decider, Decision, OutcomeError, Released, UnfoldError, Unfolding, Walk,
@@ -243,14 +243,14 @@ impl Supply for DecidedCourse<'_> {
         self.ended.insert(name, ended);
     }
 
-    fn grow(&mut self, now: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, String> {
+    fn grow(&mut self, now: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, SupplyError> {
         for task in ended {
             self.walk.end(task.0);
         }
         if ended.is_empty() || !self.decide(now.now)? {
             return Ok(None);
         }
-        let workflow = self.grown().map_err(|e| e.to_string())?;
+        let workflow = self.grown()?;
         Ok(Some(Growth::Tasks { workflow, of: 0 }))
     }
 }

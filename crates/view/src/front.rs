@@ -259,8 +259,7 @@ impl Frame {
     fn outside(&self, canvas: &mut Canvas, front: &Front) {
         let far = front.points.iter().filter(|p| !self.holds(p)).count();
         if far > 0 {
-            let plans =
-                if far == 1 { "1 plan is".to_string() } else { format!("{far} plans are") };
+            let plans = if far == 1 { "1 plan is".to_string() } else { format!("{far} plans are") };
             let text = format!("{plans} outside and stand at the edge");
             let style = Type { class: "dim", size: LABEL, anchor: Anchor::End };
             canvas.text(self.right(), self.top - 5.0, style, &text);

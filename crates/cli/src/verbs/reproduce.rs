@@ -13,7 +13,7 @@ use slackline_model::units::fmt_seconds;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Run a published study again: what it states, what comes out here, and whether it holds
+/// Repeat a published study and compare its claims with our results
 #[derive(Args)]
 #[command(after_help = "\
 Without a name, lists what can be reproduced. The same seed and size give the same report on any number \

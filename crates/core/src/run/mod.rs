@@ -50,8 +50,9 @@ use std::path::{Component, Path, PathBuf};
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Failure {
         match error {
-            FolderError::Unfit { .. } => Failure::input(error)
-                .with_help("slackline resume RUN continues with a run; a new one takes a new folder"),
+            FolderError::Unfit { .. } => Failure::input(error).with_help(
+                "slackline resume RUN continues with a run; a new one takes a new folder",
+            ),
             FolderError::Io { error: ref e, .. } if e.kind() == ErrorKind::PermissionDenied => {
                 Failure::input(error)
             }
@@ -245,7 +246,9 @@ impl RunInput {
             let id = self.header("")?.id;
             let options = slurm.options(id, &self.platform, None)?;
             let waits = slurm::check(&self.platform, &self.document.workflow, &options);
-            let refused = |why| Failure::work(format!("Slurm refuses the jobs of this run: {why}"));
+            let refused = |why: slurm::SlurmError| {
+                Failure::work(format!("Slurm refuses the jobs of this run: {why}"))
+            };
             waits.map_err(refused)?.iter().for_each(|why| context.note(why));
         }
         if self.request.execution.slurm.is_none() {

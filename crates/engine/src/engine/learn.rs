@@ -147,13 +147,13 @@ impl Engine<'_, '_> {
         }
         let running = running(&self.situation, &learning.estimated);
         learning.levels.fit(running.into_iter());
-        let mut changed = false;
+        let mut kinds_changed = false;
         for kind in learning.levels.kinds() {
             let factor = learning.levels.factor(kind);
             self.situation.taught.kinds.insert(kind, factor);
             if differs(learning.factor[kind.index()], &factor) {
                 learning.factor[kind.index()] = factor.value;
-                changed = true;
+                kinds_changed = true;
             }
         }
         let mut changed: Vec<(HostId, f64)> = Vec::new();
@@ -171,7 +171,7 @@ impl Engine<'_, '_> {
                 changed.push((host, level));
             }
         }
-        if changed {
+        if kinds_changed {
             self.estimate_anew();
         }
         changed.into_iter().for_each(|(host, level)| self.host_changed(host, level));

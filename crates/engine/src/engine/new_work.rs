@@ -14,7 +14,9 @@ impl Engine<'_, '_> {
         let Some(supply) = self.supply.take() else { return Ok(()) };
         let abandoned = std::mem::take(&mut self.attempts.newly_abandoned);
         if !ended.is_empty() || abandoned || approx::le(supply.next_date(), self.situation.now) {
-            while let Some(growth) = supply.grow(&self.situation, &ended)? {
+            while let Some(growth) =
+                supply.grow(&self.situation, &ended).map_err(|why| why.to_string())?
+            {
                 self.take_growth(growth)?;
                 ended.clear();
             }

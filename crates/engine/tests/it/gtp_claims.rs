@@ -59,7 +59,7 @@ fn promised(w: &Workflow, p: &slackline_model::Platform) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(slackline_testkit::cases(100))]
 
     /// Alone on its links a plan takes as long as promised; with contention never less.
     #[test]
@@ -196,7 +196,7 @@ impl Policy for Checked {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(slackline_testkit::cases(40))]
 
     /// Every processor dies once, just before every look: all runs end, and no more is done again
     /// than must be.

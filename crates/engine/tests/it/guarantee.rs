@@ -5,7 +5,8 @@
 
 use crate::common;
 
-use common::world::{World, cases, plain};
+use common::cases;
+use common::world::{World, plain};
 use proptest::prelude::*;
 use slackline_engine::{DecisionLog, Dispatch, Ending, Logged, Outcome};
 use slackline_react::{Decision, Policy, Slackline, StaticPlan, Transfers};

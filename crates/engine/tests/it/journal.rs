@@ -4,7 +4,7 @@
 
 use crate::common;
 
-use common::forward::forward;
+use common::forward;
 use common::{Change, grid, with_backend, workflow};
 use slackline_engine::{
     Accepted, Backend, BackendError, Computation, DecisionLog, Ending, Journal, Journaled, Logged,

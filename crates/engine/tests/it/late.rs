@@ -4,8 +4,9 @@
 
 use crate::common;
 
+use common::cases;
 use common::late::{Late, Manners};
-use common::world::{World, cases, harsh, plain};
+use common::world::{World, harsh, plain};
 use proptest::prelude::*;
 use slackline_engine::{Ending, Execution};
 use slackline_model::trace::Happening;

@@ -4,7 +4,7 @@
 
 use crate::common;
 
-use common::forward::forward;
+use common::forward;
 use common::{simulate, with_backend};
 use slackline_engine::{
     Accepted, Backend, BackendError, Ending, Journal, Journaled, OpError, OpId, Order, Outcome,

@@ -297,7 +297,7 @@ fn shared() -> impl Strategy<Value = (String, String)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(slackline_testkit::cases(60))]
 
     /// Plans are valid, no sooner than their bounds, and followed to the date; optima are the same on any
     /// number of threads, and more memory makes none worse; forecasts of `slackline` know pools.
@@ -376,12 +376,6 @@ fn two_chains_finish_in_the_room_of_one() {
     }
 }
 
-/// As many cases as the environment says, else so many.
-fn config(usual: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
-    ProptestConfig { cases: asked.unwrap_or(usual), ..ProptestConfig::default() }
-}
-
 /// Random tasks with files, and bytes: each writes one, which later tasks may read.
 fn chained() -> impl Strategy<Value = (Vec<(u32, u32, Vec<usize>)>, usize)> {
     let task = (1u32..9, 1u32..40, prop::collection::vec(0usize..8, 0..3));
@@ -415,7 +409,7 @@ fn least_room(tasks: &[(u32, u32, Vec<usize>)]) -> u32 {
 }
 
 proptest! {
-    #![proptest_config(config(48))]
+    #![proptest_config(slackline_testkit::cases(48))]
 
     /// Every policy finishes where some order fits one task at a time.
     #[test]

@@ -126,7 +126,7 @@ fn overflow(case: &Case, name: &str, set: &[(&str, &str)]) -> (Option<String>, E
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..slackline_testkit::cases(64) })]
 
     #[test]
     fn no_storage_holds_more_than_it_can(case in cases()) {

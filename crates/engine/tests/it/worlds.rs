@@ -5,7 +5,8 @@
 
 use crate::common;
 
-use common::world::{OneByOne, cases, harsh, plain};
+use common::cases;
+use common::world::{OneByOne, harsh, plain};
 use proptest::prelude::*;
 use slackline_engine::{
     Backend, DecisionLog, Ending, Journal, Journaled, Logged, Record, Repeat, Resumed,

@@ -11,7 +11,7 @@ mod process;
 pub(crate) use files::{Pace, copy_paced, is_missing, publish};
 pub use files::{Scratch, Stamp, Version, Written, checksum, checksum_of_bytes, stamped_checksum};
 pub use limits::raise_open_files;
-pub use memory::Enforce;
+pub use memory::{Enforce, NoControlGroups};
 pub(crate) use orphans::{
     ATTEMPT_VARIABLE, HOST_VARIABLE, KIND_VARIABLE, RUN_VARIABLE, TASK_VARIABLE,
 };

@@ -20,7 +20,7 @@ mod slurm_client;
 mod tests;
 
 pub use address::{Found, address};
-pub use check::{check, check_words};
+pub use check::{SlurmError, check, check_words};
 pub(crate) use pilot::slurm_seconds;
 pub use pilot::{Pilot, PilotError};
 pub use slurm_client::cancel_jobs;

@@ -1,6 +1,7 @@
 //! The batch system, through its own commands. They may hang while its controller is away: a thread of
 //! its own gives them and tells what they said.
 
+use super::check::SlurmError;
 use super::protocol::Post;
 use slackline_engine::OpId;
 use slackline_model::platform::BatchOptions;
@@ -139,8 +140,10 @@ impl Submission {
 }
 
 /// Cancels the batch jobs of a run, whoever submitted them for it, and returns how many there were.
-pub fn cancel_jobs(run: &str) -> Result<usize, String> {
-    let queue = say("squeue", &["--me", "--noheader", "--format=%A %j"], "", PATIENCE)?;
+pub fn cancel_jobs(run: &str) -> Result<usize, SlurmError> {
+    let ask =
+        |program, words: &[&str]| say(program, words, "", PATIENCE).map_err(SlurmError::Command);
+    let queue = ask("squeue", &["--me", "--noheader", "--format=%A %j"])?;
     let mut jobs: Vec<&str> = queue
         .lines()
         .filter_map(|line| line.trim().split_once(' '))
@@ -152,7 +155,7 @@ pub fn cancel_jobs(run: &str) -> Result<usize, String> {
     if !jobs.is_empty() {
         let mut words = vec!["--quiet"];
         words.extend(&jobs);
-        say("scancel", &words, "", PATIENCE)?;
+        ask("scancel", &words)?;
     }
     Ok(jobs.len())
 }

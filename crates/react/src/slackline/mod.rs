@@ -554,8 +554,7 @@ impl Policy for Slackline {
             })
         } else if grown || self.stranded || events.iter().any(changed) {
             let known = if grown { self.rank_tasks(now) } else { Ok(()) };
-            let cause =
-                if grown { "work has come in" } else { "a host came, went or is stopped" };
+            let cause = if grown { "work has come in" } else { "a host came, went or is stopped" };
             known.and_then(|()| self.respond(cause, now, decisions))
         } else if self.is_left_to_interim_policy(events, now) {
             return self.go_on(events, now, decisions);

@@ -123,7 +123,8 @@ impl Queues {
                         || !copy.is_complete()
                         || self.lanes[item.cluster].there.contains(&item.file)
                 };
-                let Some(to) = to.filter(|&to| !now.copy(item.file, to).is_some_and(is_there)) else {
+                let Some(to) = to.filter(|&to| !now.copy(item.file, to).is_some_and(is_there))
+                else {
                     continue; // there already, or on its way
                 };
                 let from = match (item.is_output, item.from) {

@@ -238,8 +238,8 @@ const HEADINGS: [&str; 8] =
 
 const EXPLANATION: &str = "
   NSL: makespan over the mean run times on the critical path; moved: tasks that
-  migrated; redone: finished tasks that were computed again; lost: computing in
-  vain; down: hosts that were lost.
+  migrated; redone: finished tasks that were computed again; lost:
+  computing without use; down: hosts that were lost.
 ";
 
 /// Several policies, the shortest run first, those that cannot finish last.
@@ -249,7 +249,8 @@ pub(super) fn compare(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let (workflow, platform) = (problem.workflow().name(), problem.platform().name());
-    let headline = format!("{workflow} on {platform}, {} policies in the same world", runs.len());
+    let headline =
+        format!("{workflow} on {platform}, {} policies under the same scenario", runs.len());
     output.say(&format!("{}\n\n", output.bold(&headline)))?;
     let mut table = Table::new(&HEADINGS);
     let mut sorted: Vec<&Ran> = runs.iter().collect();

@@ -1,6 +1,6 @@
 //! Random small worlds, everything in them that can go wrong, and what must hold all the same.
 
-use super::late::{Late, Manners};
+use crate::late::{Late, Manners};
 use proptest::prelude::*;
 use slackline_engine::{
     Backend, Dispatch, Ending, Execution, Inputs, Outcome, RunSnapshot, Settings, Simulated,
@@ -469,7 +469,8 @@ impl World {
                 Happening::TaskRestored { task } => {
                     let needed = |f: &FileId| w.consumers(*f).any(|reader| !done.contains(&reader));
                     let is_there = |f: FileId| there.iter().any(|&(file, _)| file == f);
-                    if !w.outputs(*task).filter(needed).all(is_there) || running.contains_key(task) {
+                    if !w.outputs(*task).filter(needed).all(is_there) || running.contains_key(task)
+                    {
                         return Err(format!("{task:?} counts again without its results"));
                     }
                     done.insert(*task);
@@ -566,10 +567,4 @@ impl Policy for OneByOne {
             decisions.push(Decision::Start { task, procs: [proc].into() });
         }
     }
-}
-
-/// Number of cases per property: `PROPTEST_CASES`, else the given one.
-pub fn cases(usual: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
-    ProptestConfig { cases: asked.unwrap_or(usual), ..ProptestConfig::default() }
 }

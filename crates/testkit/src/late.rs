@@ -4,7 +4,7 @@
 //! Its promises: signals of one operation, and of one host, come in their order, and
 //! everything carries the date at which it happened.
 
-use super::forward::forward;
+use crate::forward;
 use slackline_engine::{
     Accepted, Backend, BackendError, Computation, Liveness, Movement, OpError, OpId, Reached,
     Signal, SignalKind,
@@ -242,9 +242,10 @@ impl Backend for Late<'_> {
     }
 
     fn outlook(&mut self, quiet_since: f64) -> Liveness {
-        match self.coming.is_empty() && self.silent_until().is_none() {
-            true => self.inner.outlook(quiet_since),
-            false => Liveness::Busy,
+        if self.coming.is_empty() && self.silent_until().is_none() {
+            self.inner.outlook(quiet_since)
+        } else {
+            Liveness::Busy
         }
     }
 }
