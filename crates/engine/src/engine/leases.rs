@@ -198,8 +198,8 @@ impl Engine<'_, '_> {
     }
 
     fn order(&mut self, host: HostId, until: f64) -> Result<(), BackendError> {
-        let op = OpId(self.next_op);
-        self.next_op += 1;
+        let op = OpId(self.operations.next_op);
+        self.operations.next_op += 1;
         self.stir();
         let class = self.situation.platform.host(host).class;
         let from = self.situation.now + self.setup(host);
@@ -239,7 +239,7 @@ impl Engine<'_, '_> {
             lease.from = at;
         }
         self.log(Happening::LeaseReady { host });
-        self.events.push(Event::LeaseReady(host));
+        self.instant.events.push(Event::LeaseReady(host));
         let procs: Vec<ProcId> = self.leases.procs[host.index()].clone().map(ProcId).collect();
         self.queues.touch(&procs);
     }
@@ -266,7 +266,7 @@ impl Engine<'_, '_> {
             return self.lease_is_over(host, at);
         }
         self.close_lease(host, at);
-        self.events.push(Event::LeaseEnded(host));
+        self.instant.events.push(Event::LeaseEnded(host));
         let failures = self.leases.failures.entry(host).or_default();
         *failures += 1;
         let hopeless = *failures > self.settings.retries;
@@ -282,7 +282,7 @@ impl Engine<'_, '_> {
         if let Some(lease) = leases.find(|l| l.host == host && !l.is_open()) {
             lease.to = lease.to.max(at);
         }
-        self.events.push(Event::LeaseEnded(host));
+        self.instant.events.push(Event::LeaseEnded(host));
         Ok(())
     }
 

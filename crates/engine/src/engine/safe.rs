@@ -240,7 +240,7 @@ impl Engine<'_, '_> {
         let_in: &BTreeSet<TaskId>,
         task: TaskId,
     ) -> bool {
-        if self.open > MOST || self.only_store() != Some(place) {
+        if self.instant.open > MOST || self.only_store() != Some(place) {
             return true;
         }
         let done = self.situation.tasks.done();
@@ -268,7 +268,9 @@ impl Engine<'_, '_> {
     pub(super) fn let_one_pass(&mut self) -> Result<bool, BackendError> {
         let Some(place) = self.only_store() else { return Ok(false) };
         let done = self.situation.tasks.done();
-        if !self.ops.is_empty() || self.stores.passed.is_some_and(|(_, then)| then == done) {
+        if !self.operations.ops.is_empty()
+            || self.stores.passed.is_some_and(|(_, then)| then == done)
+        {
             return Ok(false);
         }
         let rest = self.rest_after(place, &BTreeSet::new());

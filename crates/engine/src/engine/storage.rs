@@ -126,7 +126,7 @@ impl Engine<'_, '_> {
         task: Option<TaskId>,
     ) -> Result<bool, BackendError> {
         self.forget_past(place);
-        let begun = |t: TaskId| self.task_op[t.index()].is_some();
+        let begun = |t: TaskId| self.operations.task_op[t.index()].is_some();
         let passes = task
             .is_some_and(|task| self.stores.passed == Some((task, self.situation.tasks.done())));
         let after = |t: TaskId| {
@@ -220,7 +220,8 @@ impl Engine<'_, '_> {
         let copies = &self.situation.copies[file.index()];
         let complete = copies.iter().any(|c| c.holders == *holders && c.is_complete());
         let elsewhere = self.situation.sources(file).any(|s| s != holders && !self.is_lost(s));
-        let leaves = || self.transfers.values().any(|t| t.file == file && t.from == *holders);
+        let leaves =
+            || self.movements.transfers.values().any(|t| t.file == file && t.from == *holders);
         let workflow = &self.situation.workflow;
         let dead = workflow.producer(file).is_some()
             && !workflow.is_result(file)
