@@ -247,7 +247,7 @@ impl History {
         self.by_name.contains_key(task)
     }
 
-    /// What was done that may be this task: the last of its name first.
+    /// Earlier results that may be of this task: the last of its name first.
     fn candidates<'h>(
         &'h self,
         facts: &TaskFacts,
@@ -283,7 +283,7 @@ impl History {
         }
     }
 
-    /// A file of a task that is up to date, where it lies.
+    /// A file of a task that is up to date, where it is.
     pub fn found(&self, facts: &TaskFacts, name: &str, stores: &Stores) -> Option<Kept> {
         let same = |made: &&Arc<Made>| made.command == facts.command && made.env == facts.env;
         self.candidates(facts).filter(same).find_map(|made| {
@@ -293,7 +293,7 @@ impl History {
         })
     }
 
-    /// What was done last of each task, by its name.
+    /// The last result of each task, by its name.
     pub fn last(&self) -> impl Iterator<Item = &Made> {
         self.by_name.values().filter_map(|all| all.last()).map(Arc::as_ref)
     }
@@ -371,10 +371,10 @@ pub struct Kept {
     pub file: MadeFile,
 }
 
-/// What a run may take from what was done in its folder before.
+/// Earlier results in the folder that a run may reuse.
 #[derive(Clone, Debug, Default)]
 pub struct Reuse {
-    /// What was done.
+    /// Results of earlier runs.
     pub history: History,
     /// Contents of the user's files, by name.
     pub given: BTreeMap<String, String>,
@@ -480,7 +480,7 @@ impl Stores {
     }
 }
 
-/// What has to be done of a workflow in a folder that was used before.
+/// Tasks of a workflow that have to run in a used folder, with the reasons.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agenda {
     /// Tasks that are done again, in the order of the workflow.
@@ -578,7 +578,7 @@ impl Agenda {
 }
 
 /// Takes what is not up to date, or no result, from the folder of results, and puts results there that are up to date.
-/// `withdraw` is called with names of files before any is taken away. Returns the names of those that were put there.
+/// `withdraw` gets the names of files before any is taken away. Returns the names of those that were put there.
 pub fn show_results<E: From<std::io::Error>>(
     folder: &RunFolder,
     results: &BTreeSet<String>,

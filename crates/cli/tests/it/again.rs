@@ -1,5 +1,5 @@
 //! Runs in a folder that was used before: what is done again after every sort of change, for which reason, and that what
-//! lies there in the end is what a run in a new folder makes.
+//! is there in the end is what a run in a new folder makes.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 

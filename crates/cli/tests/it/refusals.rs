@@ -1,4 +1,4 @@
-//! What becomes of runs whose jobs a batch system refuses: stand-ins for Slurm's commands say what Slurm
+//! Runs whose jobs a batch system refuses: stand-ins for Slurm's commands say what Slurm
 //! would. The real one is asked in `slurm.rs`.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test

@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// changed since: clocks of file systems are coarse.
 const SURELY_OLDER: f64 = 2.0;
 
-/// What a request for a run comes to.
+/// Result of a request for a run.
 pub enum Start {
     /// A run that can be driven.
     Run(Box<OpenRun>),
@@ -39,7 +39,7 @@ pub enum Start {
     UpToDate(UpToDateReport),
 }
 
-/// What a request for a rehearsal comes to.
+/// Result of a request for a rehearsal.
 pub enum Rehearsal {
     /// A run that can be rehearsed.
     Run(Box<RunSession>),
@@ -75,7 +75,7 @@ pub(super) fn results(whole: &Workflow) -> BTreeSet<String> {
     names.map(str::to_string).collect()
 }
 
-/// What a run may take from what was done in its folder. Where the run begins, what is no longer right leaves the
+/// Earlier results in its folder that a run may reuse. Where the run begins, outdated files leave the
 /// folder of results.
 pub(super) fn reuse(
     session: &RunSession,
@@ -377,7 +377,7 @@ impl RunInput {
         Ok((digests, stamps))
     }
 
-    /// What has to be done in a folder.
+    /// The tasks to run in a folder.
     fn agenda(
         &self,
         root: &Path,

@@ -50,8 +50,9 @@ use std::path::{Component, Path, PathBuf};
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Failure {
         match error {
-            FolderError::Unfit { .. } => Failure::input(error)
-                .with_help("slackline resume RUN goes on with a run; a new one takes a new folder"),
+            FolderError::Unfit { .. } => Failure::input(error).with_help(
+                "slackline resume RUN continues with a run; a new one takes a new folder",
+            ),
             FolderError::Io { error: ref e, .. } if e.kind() == ErrorKind::PermissionDenied => {
                 Failure::input(error)
             }
@@ -245,7 +246,9 @@ impl RunInput {
             let id = self.header("")?.id;
             let options = slurm.options(id, &self.platform, None)?;
             let waits = slurm::check(&self.platform, &self.document.workflow, &options);
-            let refused = |why| Failure::work(format!("Slurm refuses the jobs of this run: {why}"));
+            let refused = |why: slurm::SlurmError| {
+                Failure::work(format!("Slurm refuses the jobs of this run: {why}"))
+            };
             waits.map_err(refused)?.iter().for_each(|why| context.note(why));
         }
         if self.request.execution.slurm.is_none() {
@@ -341,7 +344,7 @@ pub struct Driver {
     records: Vec<(f64, Record)>,
 }
 
-/// Reads the log of a run that goes on. With `force` one that is damaged before whole records is cut there, and the
+/// Reads the log of a run to resume. With `force` one that is damaged before whole records is cut there, and the
 /// rest kept beside it.
 fn recovered(
     held: &RunFolder,
@@ -367,7 +370,7 @@ fn recovered(
             recovered.follow
         );
         return Err(Failure::input(message).with_help(format!(
-            "put the log back as it was; or resume --force goes on from record {kept}, does again what \
+            "put the log back as it was; or resume --force continues from record {kept}, does again what \
              came after it, and keeps {rest} in {side}"
         )));
     }

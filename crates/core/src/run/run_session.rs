@@ -650,7 +650,7 @@ impl RunSession {
                 let policy = &self.header.policy;
                 Failure::work(format!("the run departs from its log: {why}")).with_help(format!(
                     "policy '{policy}' of version {now} decides otherwise than that of version {then}, which \
-                     began the run; what is done still lies in {}",
+                     began the run; what is done still is in {}",
                     root.display()
                 ))
             }

@@ -1,4 +1,4 @@
-//! What concurrent tasks share besides cores, with the arithmetic by hand: plans, proofs, bounds, runs that
+//! Resources that concurrent tasks share in addition to cores, with the arithmetic by hand: plans, proofs, bounds, runs that
 //! follow plans, and runs without one.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
@@ -297,7 +297,7 @@ fn shared() -> impl Strategy<Value = (String, String)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(slackline_testkit::cases(60))]
 
     /// Plans are valid, no sooner than their bounds, and followed to the date; optima are the same on any
     /// number of threads, and more memory makes none worse; forecasts of `slackline` know pools.
@@ -376,12 +376,6 @@ fn two_chains_finish_in_the_room_of_one() {
     }
 }
 
-/// As many cases as the environment says, else so many.
-fn config(usual: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
-    ProptestConfig { cases: asked.unwrap_or(usual), ..ProptestConfig::default() }
-}
-
 /// Random tasks with files, and bytes: each writes one, which later tasks may read.
 fn chained() -> impl Strategy<Value = (Vec<(u32, u32, Vec<usize>)>, usize)> {
     let task = (1u32..9, 1u32..40, prop::collection::vec(0usize..8, 0..3));
@@ -415,9 +409,9 @@ fn least_room(tasks: &[(u32, u32, Vec<usize>)]) -> u32 {
 }
 
 proptest! {
-    #![proptest_config(config(48))]
+    #![proptest_config(slackline_testkit::cases(48))]
 
-    /// Where one order fits one task at a time, every policy finishes.
+    /// Every policy finishes where some order fits one task at a time.
     #[test]
     fn no_run_is_stuck_where_some_order_fits((tasks, cores_each) in chained(), spare in 0u32..30) {
         let room = least_room(&tasks) + spare.saturating_sub(10);

@@ -179,7 +179,7 @@ impl File {
                 };
                 if let Some(other) = site_of[at].replace(i) {
                     let other = &self.sites[other].id.0;
-                    let message = format!("'{}' stands in site '{other}' already", host.0);
+                    let message = format!("'{}' is in site '{other}' already", host.0);
                     return Err(FormatError::in_path(path(), message));
                 }
             }

@@ -128,7 +128,7 @@ pub(super) fn make(folder: &Path) -> std::io::Result<()> {
 
 /// Inputs of an attempt.
 pub(super) struct Inputs<'a> {
-    /// The name that the task knows, and where the file lies.
+    /// The name that the task knows, and where the file is.
     pub(super) files: &'a [(String, PathBuf)],
     /// Those that are the user's own, by position.
     pub(super) own: &'a [(usize, Option<Stamp>)],
@@ -410,7 +410,7 @@ fn parent_of(work: &OwnedFd, name: &str) -> Result<(Option<OwnedFd>, OsString), 
         parent = Some(inner.map_err(|error| match error {
             Errno::NOENT => format!("output '{name}' was not written"),
             Errno::NOTDIR | Errno::LOOP => {
-                format!("output '{name}' lies behind a link, or in what is no folder")
+                format!("output '{name}' is behind a link, or in what is no folder")
             }
             error => format!("output '{name}': {}", Error::from(error)),
         })?);
@@ -420,7 +420,7 @@ fn parent_of(work: &OwnedFd, name: &str) -> Result<(Option<OwnedFd>, OsString), 
 
 const READ: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
-/// Checks one output; links and folders are none, nor is what lies behind them.
+/// Checks one output; links and folders are none, nor is what is behind them.
 fn look_at(work: &OwnedFd, name: &str, checksum_limit: Option<u64>) -> Result<Found, String> {
     let (parent, last) = parent_of(work, name)?;
     let opened = openat(parent.as_ref().unwrap_or(work), &last, READ, Mode::empty());

@@ -1,5 +1,5 @@
 //! The log of a run: one record a line, each with its number, its date and, at its end, a CRC-32 of
-//! what stands before. It is written at once and made durable in groups by a thread of its own:
+//! everything before it. It is written at once and made durable in groups by a thread of its own:
 //! what has to rely on a record waits for it. What was torn by a crash is cut off and said; a damaged
 //! record that others follow is no such thing, and cut off only if the user wants it.
 
@@ -227,7 +227,7 @@ fn parse(line: &str) -> Option<(u64, f64, Line)> {
     Some((number.parse().ok()?, date.parse().ok()?, record))
 }
 
-/// Whether the clock of the run goes on with a record.
+/// Whether the clock of the run continues with a record.
 fn goes_on(record: &Line, clock: &mut f64) -> bool {
     let record = match record {
         Line::Record(record) => record,
@@ -452,7 +452,7 @@ impl RunLog {
         RunLog::started(file, 0, line.len() as u64)
     }
 
-    /// Goes on with a log; what was torn is put aside.
+    /// Continues with a log; what was torn is put aside.
     pub fn resume(path: &Path, recovered: &Recovered) -> Result<RunLog, RecordError> {
         let cut = || -> std::io::Result<File> {
             let file = File::options().append(true).open(path)?;

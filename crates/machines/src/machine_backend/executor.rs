@@ -26,7 +26,7 @@ pub enum HostEvent {
     },
     /// A machine that was ordered is there.
     LeaseReady(OpId),
-    /// A lease is over, or will never begin; of itself for the reason given.
+    /// A lease is over, or will never begin; without a request if a reason is given.
     LeaseEnded {
         /// The lease.
         lease: OpId,

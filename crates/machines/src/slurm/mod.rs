@@ -4,7 +4,7 @@
 //!
 //! A host can work as long as its pilot is there. Where the platform says that machines are leased, an
 //! order submits the pilot; everywhere else pilots are submitted at the beginning, and again whenever
-//! one has ended. The folder of the run is shared by all nodes: what lies in the store of a host
+//! one has ended. The folder of the run is shared by all nodes: what is in the store of a host
 //! outlives its pilot.
 
 mod address;
@@ -20,7 +20,7 @@ mod slurm_client;
 mod tests;
 
 pub use address::{Found, address};
-pub use check::{check, check_words};
+pub use check::{SlurmError, check, check_words};
 pub(crate) use pilot::slurm_seconds;
 pub use pilot::{Pilot, PilotError};
 pub use slurm_client::cancel_jobs;
@@ -48,7 +48,7 @@ use std::time::{Duration, Instant};
 /// Time that a pilot gets to call again before it counts as gone.
 const RETURN: Duration = Duration::from_secs(2);
 
-/// Time that pilots get to call an engine that goes on.
+/// Time that pilots get to call an engine that resumes.
 const GREETING: Duration = Duration::from_secs(10);
 
 /// Time between two considerations of the number of pilots.
@@ -87,7 +87,7 @@ pub struct SlurmOptions {
     pub called: IpAddr,
     /// Time between two looks at the queue, where it does not depend on the number of jobs.
     pub squeue_interval: Option<Duration>,
-    /// Words that every submission gets besides ours.
+    /// Words that every submission gets in addition to ours.
     pub sbatch: Vec<String>,
     /// Fewest and most pilots at once; one for every host where there are none.
     pub pilots: Option<(u32, u32)>,
@@ -233,7 +233,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// Fits the number of pilots to the work: twice as many where all are there and busy, fewer where one has had
-    /// nothing to do for a while and what lies on its host stays in reach.
+    /// nothing to do for a while and what is on its host stays in reach.
     fn scale(&mut self) {
         let Some((least, most)) = self.options.pilots else { return };
         if !self.listed || self.settling || self.scaled.elapsed() < SCALE_PACE {
@@ -507,7 +507,7 @@ impl<'p> Slurm<'p> {
                 for (ticket, (job, state)) in &jobs {
                     match self.slots.get_mut(&ticket.post) {
                         Some(slot) => {
-                            slot.stands(ticket.number, job, state);
+                            slot.job_changed(ticket.number, job, state);
                             if let Some(why) = state.is_vain() {
                                 let why =
                                     format!("its batch job {job} would wait for ever ({why})");
@@ -753,7 +753,7 @@ impl Executor for Slurm<'_> {
             let idle = self.slots.iter().filter(|(_, slot)| !slot.is_wanted());
             let idle: Vec<Post> = idle.map(|(post, _)| *post).collect();
             idle.into_iter().for_each(|post| self.dismiss(post));
-            // Nobody asks for what is left of jobs that were begun anew.
+            // Nobody asks for what is left of jobs that were begun again.
             for made in self.places.kept() {
                 if !self.slots.values().any(|slot| slot.knows(&made.label)) {
                     self.places.forget(made.label.op);

@@ -1,6 +1,7 @@
 //! The batch system, through its own commands. They may hang while its controller is away: a thread of
 //! its own gives them and tells what they said.
 
+use super::check::SlurmError;
 use super::protocol::Post;
 use slackline_engine::OpId;
 use slackline_model::platform::BatchOptions;
@@ -79,7 +80,7 @@ pub(super) struct Submission {
     pub(super) output: PathBuf,
     /// Seconds of wall time, where it is known what the job takes.
     pub(super) seconds: Option<f64>,
-    /// What the platform says of such jobs.
+    /// Options of such jobs from the platform.
     pub(super) options: BatchOptions,
 }
 
@@ -130,7 +131,7 @@ impl Submission {
         let minutes = self.seconds.map(|seconds| (seconds / 60.0).ceil().max(1.0));
         words.extend(minutes.map(|minutes| format!("--time={minutes}")));
         words.extend(options.words.iter().cloned());
-        // Nothing is asked for twice: what the user says stands alone.
+        // Nothing is asked for twice: words of the user replace them.
         let said: Vec<&str> = extra.iter().map(|word| option_name(word)).collect();
         words.retain(|word| !said.contains(&option_name(word)));
         words.extend(extra.iter().cloned());
@@ -139,8 +140,10 @@ impl Submission {
 }
 
 /// Cancels the batch jobs of a run, whoever submitted them for it, and returns how many there were.
-pub fn cancel_jobs(run: &str) -> Result<usize, String> {
-    let queue = say("squeue", &["--me", "--noheader", "--format=%A %j"], "", PATIENCE)?;
+pub fn cancel_jobs(run: &str) -> Result<usize, SlurmError> {
+    let ask =
+        |program, words: &[&str]| say(program, words, "", PATIENCE).map_err(SlurmError::Command);
+    let queue = ask("squeue", &["--me", "--noheader", "--format=%A %j"])?;
     let mut jobs: Vec<&str> = queue
         .lines()
         .filter_map(|line| line.trim().split_once(' '))
@@ -152,7 +155,7 @@ pub fn cancel_jobs(run: &str) -> Result<usize, String> {
     if !jobs.is_empty() {
         let mut words = vec!["--quiet"];
         words.extend(&jobs);
-        say("scancel", &words, "", PATIENCE)?;
+        ask("scancel", &words)?;
     }
     Ok(jobs.len())
 }
@@ -194,7 +197,7 @@ pub(super) fn licences(resources: Option<&str>, platform: &Platform) -> Vec<Stri
     resources.unwrap_or_default().split(',').filter_map(one).collect()
 }
 
-/// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` as it stands.
+/// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` literally.
 fn literal(path: &str) -> String {
     if path.contains('\\') { path.replace('\\', "\\\\") } else { path.replace('%', "%%") }
 }
@@ -275,7 +278,7 @@ pub(super) struct SlurmClient {
 }
 
 impl SlurmClient {
-    /// A clerk for one run; `extra` are words that every submission gets besides, `every` is the time
+    /// A clerk for one run; `extra` are words added to every submission, `every` is the time
     /// between two looks at the queue.
     pub(super) fn new(
         run: String,
@@ -333,7 +336,7 @@ impl Clerk {
         let mut looked: Option<Instant> = None;
         let mut asked = false;
         loop {
-            // Whoever asks for a look does not wait long, however many ask.
+            // A query does not wait long, however many there are.
             let pause = if asked { self.interval().min(POLL) } else { self.interval() };
             let due = match looked {
                 None if asked => Instant::now(),
