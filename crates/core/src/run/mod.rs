@@ -330,7 +330,7 @@ impl RunInput {
             [(&header.workflow, text.as_str()), (&header.platform, platform.as_str())]
         {
             let path = folder.root().join(name);
-            files.write(&path, |out| out.write_all(text.as_bytes()))?;
+            files.rewrite(&path, |out| out.write_all(text.as_bytes()))?;
             header.digests.insert(name.clone(), checksum(&path)?);
         }
         Ok(header)
