@@ -148,6 +148,8 @@ pub struct Waits {
     pub p95: f64,
     /// Part of the jobs that reached their limit.
     pub killed: f64,
+    /// Every twentieth of the empirical distribution, from the least to the largest wait.
+    pub quantiles: Vec<f64>,
     /// Fitted distributions, the nearest first.
     pub fits: Vec<Fit>,
 }
@@ -165,6 +167,7 @@ impl Waits {
             median: quantile(&list, 0.5).unwrap_or(0.0),
             p95: quantile(&list, 0.95).unwrap_or(0.0),
             killed,
+            quantiles: (0..=20).filter_map(|k| quantile(&list, f64::from(k) / 20.0)).collect(),
             fits: fits(&list),
         }
     }
@@ -267,7 +270,7 @@ fn cluster_of(host: &str) -> String {
 }
 
 /// Transfers of fewer bytes say nothing of a bandwidth: they are dominated by latency.
-const LEAST_BYTES: f64 = 1e4;
+pub const LEAST_BYTES: f64 = 1e4;
 
 /// Digits of a date that begins with a year of four digits; empty otherwise.
 fn date_digits(date: Option<&str>) -> String {

@@ -7,7 +7,7 @@ use slackline_core::run::history::RunHistory;
 use slackline_core::run::log_of;
 use slackline_core::run::page::utc;
 use slackline_import::RecordedRun;
-use slackline_lab::site_logs::{BandwidthPolicy, SeenRun};
+use slackline_lab::site_logs::{BandwidthPolicy, LEAST_BYTES, SeenRun};
 use slackline_model::{Platform, Workflow};
 use std::collections::HashMap;
 use std::path::Path;
@@ -146,8 +146,8 @@ fn of_run(
         .filter_map(|moved| Some((moved.from, moved.to, moved.bytes?, moved.end - moved.start)))
         .collect();
     for (k, host) in hosts.iter_mut().enumerate() {
-        let to = transfers.iter().filter(|(_, to, bytes, s)| *to == k && *s > 0.0 && *bytes > 0.0);
-        let rates: Vec<f64> = to.map(|(_, _, bytes, seconds)| bytes / seconds).collect();
+        let to = transfers.iter().filter(|(_, to, ..)| *to == k);
+        let rates = rates(to.map(|&(_, _, bytes, seconds)| (bytes, seconds)));
         host.bandwidth = BandwidthPolicy::Median.of(&rates);
     }
     let kept: Vec<usize> =
@@ -194,6 +194,12 @@ fn of_run(
             .sum(),
         date,
     })
+}
+
+/// Bytes per second of the transfers that say something of a bandwidth.
+fn rates(transfers: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
+    let telling = transfers.filter(|(bytes, seconds)| *bytes >= LEAST_BYTES && *seconds > 0.0);
+    telling.map(|(bytes, seconds)| bytes / seconds).collect()
 }
 
 /// Events of a trace.
@@ -284,10 +290,7 @@ fn case_of_trace(
     let tasks: Vec<RecordedTask> = tasks.collect();
     let hosts = platform.hosts().iter().map(|host| {
         let to = events.transfers.iter().filter(|moved| moved.1 == *host.name);
-        let rates: Vec<f64> = to
-            .filter(|(_, _, bytes, seconds)| *bytes > 0.0 && *seconds > 0.0)
-            .map(|(_, _, bytes, seconds)| bytes / seconds)
-            .collect();
+        let rates = rates(to.map(|moved| (moved.2, moved.3)));
         RecordedHost {
             name: host.name.to_string(),
             speed: host.speed,
