@@ -220,6 +220,14 @@ pub(crate) fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A number of at least 1.
+pub(crate) fn safety(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(factor) if factor >= 1.0 && factor.is_finite() => Ok(factor),
+        _ => Err("give a number of at least 1".to_string()),
+    }
+}
+
 /// A time that is not negative, in seconds, or with a unit.
 pub(crate) fn duration(text: &str) -> Result<f64, String> {
     match seconds(text)? {

@@ -3,7 +3,7 @@
 //!
 //! Read are `distributions.json`, `univariate.json`, `pairs.json`, `tables.json`, `large.csv` and
 //! `large.expected.json`. Prints, per file, how many figures agree and those that do not; exits with 1
-//! where one differs. `ci/long/statistics.py` compares the documents of `slackline compare` likewise.
+//! where one differs. `ci/long/compare_documents.py` compares the documents of `slackline compare` likewise.
 
 #![allow(clippy::print_stdout)]
 

@@ -173,6 +173,8 @@ pub fn content_of(checksum: Option<&str>, stamp: Stamp) -> String {
 /// All that was done in a folder, by its log.
 #[derive(Clone, Debug, Default)]
 pub struct History {
+    /// Everything that was done, in order.
+    made: Vec<Arc<Made>>,
     by_name: HashMap<String, Vec<Arc<Made>>>,
     by_outputs: HashMap<Vec<String>, Vec<Arc<Made>>>,
     /// Most attempts at a task, and tasks whose last attempt failed.
@@ -181,6 +183,38 @@ pub struct History {
     /// Files that are in the folder of results, unless the user took them away; files that were deleted.
     shown: HashSet<String>,
     deleted: HashSet<String>,
+}
+
+/// A history as a document.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SavedHistory {
+    made: Vec<Made>,
+    attempts: BTreeMap<String, u32>,
+    failed: BTreeSet<String>,
+    shown: BTreeSet<String>,
+    deleted: BTreeSet<String>,
+}
+
+impl From<&History> for SavedHistory {
+    fn from(history: &History) -> SavedHistory {
+        SavedHistory {
+            made: history.made.iter().map(|made| Made::clone(made)).collect(),
+            attempts: history.attempts.clone(),
+            failed: history.failed.clone(),
+            shown: history.shown.iter().cloned().collect(),
+            deleted: history.deleted.iter().cloned().collect(),
+        }
+    }
+}
+
+impl From<SavedHistory> for History {
+    fn from(saved: SavedHistory) -> History {
+        let mut history = History::default();
+        saved.made.into_iter().for_each(|made| history.add(made));
+        let SavedHistory { attempts, failed, shown, deleted, .. } = saved;
+        let (shown, deleted) = (shown.into_iter().collect(), deleted.into_iter().collect());
+        History { attempts, failed, shown, deleted, ..history }
+    }
 }
 
 fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
@@ -225,6 +259,7 @@ impl History {
             self.deleted.remove(&file.name);
         }
         let made = Arc::new(made);
+        self.made.push(made.clone());
         let outputs = sorted(made.outputs.iter().map(|file| file.name.clone()));
         self.by_name.entry(made.name.clone()).or_default().push(made.clone());
         if !outputs.is_empty() {

@@ -350,6 +350,9 @@ fn files_that_other_files_name_are_named_with_them() {
     place.write("stream.toml", arrival("examples/workflows/montage.json"));
     let run = json(&place.ok("simulate --arrivals stream.toml -p small-cluster --json"));
     assert_eq!(run["workflows"][0]["arrived"], 600.0);
+    place.write("graph.json", "{\"platform\": \"none.xml\", \"activities\": []}");
+    let error = place.fails(2, "activities graph.json");
+    assert!(error.contains("graph.json: platform: none.xml: no such file"), "{error}");
     // Only scenarios are suggested where one is wanted.
     place.write("slow-day2.toml", "");
     let error = place.fails(2, "simulate montage --scenario slow-dax");

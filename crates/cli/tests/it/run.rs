@@ -782,6 +782,9 @@ fn times_after_an_interruption_are_those_of_attempts() {
         let plain = size.replacen('"', "", 2);
         assert!(written.contains(size) || written.contains(&plain), "{size}: {written}");
     }
+    // The run keeps its own files.
+    let error = place.fails(2, "calibrate r -o ./r/");
+    assert!(error.contains("is the folder of a run"), "{error}");
     place.ok("run learnt/workflow.toml --platform learnt/platform.toml --folder again");
     assert_eq!(place.read("again/results/b"), "fourfourfour");
     place.ok("simulate --replay r");

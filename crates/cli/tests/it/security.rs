@@ -362,6 +362,33 @@ fn tasks_change_neither_files_of_the_user_nor_inputs_of_others() {
     }
 }
 
+/// Large files of the superuser are brought once as well; who writes to one fails by name, and it is brought again.
+#[test]
+fn large_inputs_of_the_superuser_are_linked_and_checked() {
+    if !is_root() {
+        return;
+    }
+    let home = Home::of(None);
+    home.write("large", "");
+    let file = std::fs::File::options().write(true).open(home.at("large")).unwrap();
+    file.set_len(17 << 20).unwrap();
+    let inode = "stat -c %i large";
+    let rude = "if [ $SLACKLINE_ATTEMPT = 1 ]; then echo x >> large; fi; wc -c < large > o3";
+    let workflow = [
+        task("one", &format!("{inode} > o1"), &["large"], &["o1"]),
+        task("two", &format!("{inode} > o2"), &["large", "o1"], &["o2"]),
+        task("rude", rude, &["large", "o2"], &["o3"]),
+        task("last", "cat o1 o2 o3 > out", &["o1", "o2", "o3"], &["out"]),
+    ];
+    home.write("w.toml", &format!("[files]\nlarge = \"17MiB\"\n{}", workflow.concat()));
+    home.ok("run w.toml --folder r");
+    let out = home.read("r/results/out");
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!((lines[0], lines[2]), (lines[1], "17825792"));
+    assert!(home.read("r/log.jsonl").contains("its input 'large' was changed"));
+    assert_eq!(std::fs::metadata(home.at("large")).unwrap().len(), 17 << 20);
+}
+
 /// A task that takes the permission to write to an input linked into a store fails, and the file it
 /// changed is made again.
 #[test]

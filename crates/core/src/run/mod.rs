@@ -44,6 +44,7 @@ use slackline_machines::detect::local;
 use slackline_machines::folder::{self, FolderError, Header, RunFolder, RunLog};
 use slackline_machines::slurm;
 use slackline_machines::surroundings;
+use slackline_machines::up_to_date::History;
 use slackline_model::control::Control;
 use slackline_model::platform::Charges;
 use slackline_model::workflow::REFERENCE_SPEED;
@@ -96,8 +97,8 @@ pub struct OpenRun {
 pub(crate) enum LogStart {
     /// There is none yet.
     Create,
-    /// It has runs in the same folder, and this one follows.
-    Define(Box<Recovered>),
+    /// It has runs in the same folder, and this one follows what was done in them.
+    Define(Box<Recovered>, Box<History>),
     /// It has the beginning of this run.
     Open(RunLog),
 }
@@ -335,7 +336,7 @@ impl RunInput {
             [(&header.workflow, text.as_str()), (&header.platform, platform.as_str())]
         {
             let path = folder.root().join(name);
-            files.write(&path, |out| out.write_all(text.as_bytes()))?;
+            files.rewrite(&path, |out| out.write_all(text.as_bytes()))?;
             header.digests.insert(name.clone(), checksum(&path)?);
         }
         Ok(header)
@@ -356,7 +357,7 @@ fn recovered(
     force: bool,
     context: &mut Context<'_>,
 ) -> Result<Recovered, Failure> {
-    let recovered = folder::read(held.root()).map_err(Failure::input)?;
+    let recovered = folder::read_last(held.root()).map_err(Failure::input)?;
     let Some(torn) = &recovered.torn else { return Ok(recovered) };
     let (log, kept) = (held.log(), recovered.lines);
     let side = recovered.side_file(&log);
@@ -421,7 +422,8 @@ fn crowded(platform: &Platform) -> Option<String> {
 
 impl OpenRun {
     /// Opens the folder of a run that was interrupted, or not all of whose tasks could be done: these are tried again then,
-    /// with `retry` also if the run is not over. An edited workflow is adopted. With `force` a log that is damaged
+    /// with `retry` also if the run is not over. An edited workflow is adopted. Of a long run what is done is taken as it
+    /// is there, and the rest begins again. With `force` a log that is damaged
     /// before whole records is cut there, and the rest kept beside it.
     pub fn resume(
         path: &Path,
@@ -433,7 +435,7 @@ impl OpenRun {
         let recovered = recovered(&held, force, context)?;
         let header = &recovered.header;
         let failed = again::ending(&recovered.records) == Some(false) && header.source.is_some();
-        if failed || retry || again::is_edited(header) {
+        if failed || retry || again::is_edited(header) || again::is_long(&recovered)? {
             return again::adopted(path, held, recovered, failed || retry, context);
         }
         resumed(path.to_path_buf(), held, recovered, context)

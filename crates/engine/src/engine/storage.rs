@@ -173,7 +173,12 @@ impl Engine<'_, '_> {
         let mut kept: BTreeSet<FileId> = files.iter().copied().collect();
         kept.extend(let_in.iter().flat_map(|&t| self.files_of(t)));
         let (mut spare, mut fixed): (Vec<(f64, FileId)>, Vec<FileId>) = (Vec::new(), Vec::new());
-        for (&file, &used) in store.used_at.iter().filter(|(file, _)| !kept.contains(file)) {
+        // What was only promised to those who lose their room takes none.
+        let is_there = |file: FileId| {
+            self.situation.copies[file.index()].iter().any(|copy| copy.holders == holders)
+        };
+        let others = store.used_at.iter().filter(|(file, _)| !kept.contains(file));
+        for (&file, &used) in others.filter(|(file, _)| is_there(**file)) {
             if self.may_drop(file, &holders) { spare.push((used, file)) } else { fixed.push(file) }
         }
         kept.extend(fixed);

@@ -99,6 +99,10 @@ fn check_stamp(file: &File, stamp: Option<Stamp>) -> std::io::Result<()> {
 /// Message about a user's file that was modified during the run.
 const CHANGED: &str = "has changed since the run began";
 
+/// Size in bytes from which files of the user are linked for the superuser, too, whom their mode does not keep from
+/// writing: a copy for each attempt would fill disks, and what was written to is found after the attempt.
+const LINKED_FOR_ANYBODY: u64 = 16 << 20;
+
 /// Bytes that are read or copied at a time.
 const CHUNK: usize = 1 << 18;
 
@@ -140,7 +144,7 @@ pub(super) struct Inputs<'a> {
 
 /// Brings inputs into a folder under their names. Files of a store are linked where nobody can write
 /// through the link: they are read-only, and this user is not exempt from that. All others are copied. Those of the
-/// user are brought into the store once, and linked from there alone.
+/// user are brought into the store once, and linked from there alone; [`spoilt`] finds what was written to all the same.
 pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, AttemptError> {
     let mut linked = Vec::new();
     let mut programs = false;
@@ -165,6 +169,7 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Att
             (Ok(Some(stamp)), Some(folder)) => keep(from, &folder.join(name), stamp),
             _ => Ok(None),
         };
+        let is_kept = matches!(kept, Ok(Some(_)));
         let stored = match (&stamp, &kept) {
             (Err(_), _) => Some(from),
             (Ok(_), Ok(kept)) => kept.as_ref(),
@@ -173,7 +178,7 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Att
         let stamp = stamp.map_or(None, |at| inputs.own[at].1);
         let brought =
             kept.as_ref().map_err(|e| Error::new(e.kind(), e.to_string())).and_then(|_| {
-                with_parents(&to, || match stored.filter(|path| is_fixed(path)) {
+                with_parents(&to, || match stored.filter(|path| is_kept || is_fixed(path)) {
                     Some(path) => match fs::hard_link(path, &to) {
                         Ok(()) => {
                             let meta = fs::metadata(&to)?;
@@ -226,9 +231,9 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Att
 static KEEPING: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
 
 /// Brings a file of the user into a store, read-only, where it is not there in this state yet. Returns where it is; nowhere
-/// for the superuser, who could write to it all the same.
+/// for small files of the superuser, who could write to them all the same.
 fn keep(from: &Path, to: &Path, stamp: Stamp) -> std::io::Result<Option<PathBuf>> {
-    if rustix::process::geteuid().is_root() {
+    if stamp.bytes < LINKED_FOR_ANYBODY && rustix::process::geteuid().is_root() {
         return Ok(None);
     }
     let lock = {

@@ -607,7 +607,10 @@ impl Backend for MachineBackend<'_> {
         let name = self.workflow().task_name(task).to_string();
         let label = Label { op, task, name, host, number };
         let cores = work.procs.len() as u32;
-        let accepted = self.executor.begin(Job { label, cores, attempt });
+        let class = self.problem.class_of(work.procs[0]);
+        let seconds = self.problem.exec_wide(self.stated(task), class, cores);
+        let seconds = Some(seconds).filter(|seconds| seconds.is_finite());
+        let accepted = self.executor.begin(Job { label, cores, seconds, attempt });
         self.computing(op, task, work.procs, accepted == Accepted::Waiting);
         Ok(accepted)
     }

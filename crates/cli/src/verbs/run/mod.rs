@@ -6,7 +6,7 @@ mod document;
 mod notify;
 pub(crate) mod view;
 
-use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, factor, seconds};
+use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, factor, safety, seconds};
 use crate::model;
 use crate::output::Output;
 use crate::request::printed;
@@ -211,6 +211,9 @@ struct SlurmArgs {
     /// Time that pilots wait for a run to go on before they end
     #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "10min")]
     pilot_patience: f64,
+    /// Ratio of the time that a pilot must have left for a task to the task's estimate
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.25, value_parser = safety)]
+    wall_safety: f64,
 }
 
 /// Purpose of a batch job.
@@ -278,6 +281,7 @@ impl SlurmArgs {
             sbatch: self.sbatch.clone(),
             pilots: self.pilots,
             patience: self.pilot_patience,
+            wall_safety: self.wall_safety,
         }
     }
 }

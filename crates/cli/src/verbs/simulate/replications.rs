@@ -42,7 +42,7 @@ fn tell(report: &ReplicationsReport, output: &mut Output) -> Result<(), Failure>
     let first = report.policies.first().map_or("", |policy| policy.policy.as_str());
     let against = format!(">to {first}");
     let mut table =
-        Table::new(&["<policy", ">finished", ">makespan", "<", ">least", ">most", &against]);
+        Table::new(&["<policy", ">finished", ">makespan", "=", ">least", ">most", &against]);
     for policy in &report.policies {
         let time = |t: Option<f64>| t.map_or("-".to_string(), fmt_seconds);
         let margin = |e: Estimate| e.margin.map(|m| format!("± {}", fmt_seconds(m)));

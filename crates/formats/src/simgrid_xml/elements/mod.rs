@@ -384,8 +384,9 @@ impl<'a> Elements<'a> {
                 if let ("remote_disk", [path, disk, server]) = (name, remote.as_slice()) {
                     let disk = format!("{disk}:{server}");
                     host.mounts.push((disk, path.to_string(), a.offset()));
+                } else {
+                    host.properties.push(pair);
                 }
-                host.properties.push(pair);
             }
             Some(Frame::Disk(disk)) => disk.properties.push(pair),
             Some(Frame::Storage(storage)) => storage.properties.push(pair),
