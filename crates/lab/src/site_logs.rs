@@ -190,14 +190,14 @@ pub struct Cluster {
     pub sources: Vec<String>,
 }
 
-/// What tasks of recorded runs waited for besides transfers.
+/// Waits of tasks of recorded runs other than transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Overhead {
     seconds: f64,
     operations: usize,
 }
 
-/// A recorded run with what logs show besides.
+/// A recorded run with further facts from logs.
 #[derive(Clone, Copy, Debug)]
 pub struct SeenRun<'a> {
     /// The run: hosts as sites, and a record.
@@ -254,7 +254,7 @@ pub struct SitePicture {
     /// Clusters on which recorded runs ran tasks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<Cluster>,
-    /// Seconds that a task waits per file, besides transfers.
+    /// Seconds that a task waits per file, apart from transfers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<f64>,
     /// Input that was skipped.
@@ -329,8 +329,8 @@ impl SiteLogs {
         Ok(())
     }
 
-    /// Adds a recorded run: hosts with the speeds that its tasks had there, transfers, waits of pilots, and what tasks waited
-    /// for besides.
+    /// Adds a recorded run: hosts with the speeds that its tasks had there, transfers, waits of pilots, and other waits of
+    /// tasks.
     pub fn add_recorded(&mut self, run: &SeenRun<'_>, source: &str, site: &str) -> Result<()> {
         let SeenRun { case, hosts, transfers, operations, date } = *run;
         let Some(record) = &case.record else {
@@ -756,7 +756,7 @@ impl SitePicture {
         if let Some(overhead) = self.overhead {
             let _ = writeln!(
                 out,
-                "catalogue_latency = {overhead:.6}  # seconds that tasks waited per file, besides transfers"
+                "catalogue_latency = {overhead:.6}  # seconds that tasks waited per file, apart from transfers"
             );
         }
         let _ = writeln!(out, "\n[storages.files]");
