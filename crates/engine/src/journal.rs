@@ -450,7 +450,7 @@ impl<'b> Resumed<'b> {
         if answer.is_ok() {
             self.open.insert(op, Open { op, work: work.clone(), cancelling: false });
         }
-        // Nobody knows what came of the last one; to ask again is not to begin again.
+        // Nobody knows the outcome of the last one; to ask again is not to begin again.
         match self.live().filter(|_| unknown) {
             Some(live) => work.begin(op, live),
             None => answer,

@@ -34,7 +34,7 @@ pub(crate) struct Stranded {
 }
 
 impl Stranded {
-    /// Writes down what came of planning.
+    /// Writes down the outcome of planning.
     pub(crate) fn note<E>(&mut self, planned: &Result<(), E>, now: &Situation) {
         self.is = planned.is_err();
         let away = |host: &HostId| !now.is_alive(*host);

@@ -53,7 +53,7 @@ pub struct PolicyOver {
     pub to_first: Option<Estimate>,
 }
 
-/// One replication and what came of each policy in it.
+/// One replication and the outcome of each policy in it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Replication {
     /// The file of the scenario.

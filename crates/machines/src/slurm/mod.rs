@@ -139,7 +139,7 @@ pub struct Slurm<'p> {
     links: BTreeMap<LinkId, Post>,
     /// Turns that were taken and not told.
     host_events: Vec<HostEvent>,
-    /// Jobs of which it was told what came of them, since the engine last wrote.
+    /// Jobs of which it was told their outcomes, since the engine last wrote.
     told: Vec<OpId>,
     /// Whether the jobs of the run are known: before, none is submitted.
     listed: bool,

@@ -1,5 +1,5 @@
 //! A pilot: an ordinary batch job that calls the engine, makes the attempts it is told to make, and
-//! tells how they ended. When the engine is gone it finishes what it has under way, keeps what came of
+//! tells how they ended. When the engine is gone it finishes what it has under way, keeps the outcome of
 //! it in the folder of the run, and waits a while for an engine that resumes.
 
 use super::greeting::{self, Hello, Key, Refusal};
@@ -187,7 +187,7 @@ impl Duty<'_> {
                     let over = !matches!(made.how, Err(AttemptError::Stopped));
                     let kept = if over { self.places.keep(&made) } else { Ok(()) };
                     self.tell(&FromPilot::Made(made));
-                    kept.map_err(|e| format!("what came of a task cannot be kept: {e}"))?;
+                    kept.map_err(|e| format!("the outcome of a task cannot be kept: {e}"))?;
                     if self.pilot.only == Some(op.0) {
                         return Ok(());
                     }

@@ -94,7 +94,7 @@ impl PilotDir {
         self.root.join("made")
     }
 
-    /// Keeps what came of a job until somebody has heard of it.
+    /// Keeps the outcome of a job until somebody has heard of it.
     pub(super) fn keep(&self, made: &JobResult) -> Result<()> {
         self.write(&format!("made/{}", made.label.op.0), made)
     }

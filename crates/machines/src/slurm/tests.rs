@@ -394,7 +394,7 @@ fn a_pilot_works_on_for_an_engine_that_comes_back_in_time() {
         std::thread::sleep(Duration::from_millis(200));
         let (_hub, heard) = engine(run.path());
         let (mut to, running) = joined(&heard);
-        // Either it is still under way, or what came of it is kept.
+        // Either it is still under way, or its outcome is kept.
         let kept = || PilotDir::of(run.path()).kept().iter().any(|made| made.label == label);
         assert!(running == [label.clone()] || kept());
         to.write(&ToPilot::Welcome { keep: vec![label.op] }).unwrap();

@@ -339,7 +339,7 @@ impl Compare {
         html::page(&about, comparisons, &html::gantts(campaign))
     }
 
-    /// Writes everything that is needed to run the campaign again elsewhere, and what came of it.
+    /// Writes everything that is needed to run the campaign again elsewhere, and its outcome.
     fn bundle(
         &self,
         campaign: &Campaign,
