@@ -96,7 +96,7 @@ fn one_world_proves_little() {
     assert!(drawn.contains("4 replications"), "{drawn}");
     for (line, why) in [
         (format!("{line} slow-day --worlds 3"), "nothing in it is drawn"),
-        (format!("{line} days --gantt x.svg"), "is of one run"),
+        (format!("{line} days --gantt x.svg"), "needs a single run"),
         ("simulate montage --worlds 3".to_string(), "needs a scenario"),
     ] {
         let error = place.fails(2, &line);
