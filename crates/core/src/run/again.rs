@@ -259,6 +259,9 @@ impl RunInput {
         } else {
             header.estimates = self.estimates_beside(context);
         }
+        if header.estimates.is_none() && self.request.input.platform.is_none() {
+            context.note(estimates::RELATIVE);
+        }
         Ok(Rehearsal::Run(Box::new(self.session_of(header)?)))
     }
 
