@@ -75,7 +75,8 @@ fn folders_are_outputs_and_inputs() {
     assert_eq!(place.read("w.run/results/out/html/b"), "B\n");
     place.ok("replay w.run");
     // A result that becomes a file, and is a folder again.
-    let file = FOLDERS.replace("mkdir -p out/html; cp i/b i/inner/a out/html", "mkdir out; cp i/b out/html");
+    let file = FOLDERS
+        .replace("mkdir -p out/html; cp i/b i/inner/a out/html", "mkdir out; cp i/b out/html");
     place.write("w.toml", file);
     assert_eq!(redone(&place).len(), 3);
     assert_eq!(place.read("w.run/results/out/html"), "b\n");
@@ -92,7 +93,7 @@ fn folders_are_outputs_and_inputs() {
 fn results_go_where_the_user_wants_them() {
     let place = Place::new();
     place.write("w.toml", FOLDERS);
-    let listed = || {
+    let listed = || -> BTreeSet<String> {
         let manifest = json(&place.read("out/manifest.json"));
         assert_eq!(manifest["schema"], "slackline/run-results/1");
         let files = manifest["files"].as_array().unwrap().clone();
@@ -173,9 +174,11 @@ outputs = ["b"]
     place.write("w.toml", text.replace("echo $A $B $C > a", "exit 3"));
     let failed = place.run("run w.toml -j 1 --json");
     assert_eq!(json(&failed.out)["failures"].as_array().unwrap().len(), 1);
-    for (from, to) in
-        [("retries = 0", "results = []"), ("retries = 0", "kind = \"x\""), ("retries = 0", "retry = 0")]
-    {
+    for (from, to) in [
+        ("retries = 0", "results = []"),
+        ("retries = 0", "kind = \"x\""),
+        ("retries = 0", "retry = 0"),
+    ] {
         place.write("w.toml", text.replace(from, to));
         assert!(place.fails(2, "show w.toml").contains("w.toml:"), "{to}");
     }

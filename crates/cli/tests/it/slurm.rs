@@ -727,7 +727,8 @@ fn jobs_are_arrays_and_span_nodes() {
     // One that is stopped leaves no job of an array.
     let slow = place.read("w.toml").replace("sleep 0.3", "sleep 300");
     place.write("w.toml", slow);
-    cluster.ok(&place, "run w.toml --platform nodes.toml --on slurm --mode job --folder s --detach");
+    cluster
+        .ok(&place, "run w.toml --platform nodes.toml --on slurm --mode job --folder s --detach");
     wait_for("a task", || log(&place.path().join("s")).contains("\"process\""));
     cluster.ok(&place, "stop s");
     wait_for("an empty queue", || cluster.queue() == 0);

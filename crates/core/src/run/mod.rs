@@ -42,8 +42,8 @@ use slackline_machines::folder::{self, FolderError, Header, RunFolder, RunLog};
 use slackline_machines::slurm;
 use slackline_machines::surroundings;
 use slackline_model::control::Control;
-use slackline_model::platform::Charges;
 use slackline_model::names::printable;
+use slackline_model::platform::Charges;
 use slackline_model::workflow::{Command, REFERENCE_SPEED};
 use slackline_model::{Platform, Problem, Workflow};
 use std::collections::BTreeMap;
@@ -205,9 +205,7 @@ impl RunRequest {
         check_runnable(&context.files, &document.workflow, &home)?;
         let mode = self.execution.slurm.as_ref().map(|slurm| slurm.mode);
         refuse_nodes(&document.workflow, mode)?;
-        if self.execution.slurm.is_none() {
-            refuse_what_is_missing(&document.workflow, &home)?;
-        }
+        refuse_what_is_missing(&document.workflow, &home, mode.is_some())?;
         self.limits.check_prices(&platform, [self.policy.as_str()])?;
         if self.inputs == Some(InputPlace::Origin) && platform.origin().is_none() {
             let message = format!("--inputs origin: '{}' names no origin", platform.name());
@@ -616,9 +614,18 @@ fn given_to(control: &Control) -> Vec<(&str, &str)> {
     found
 }
 
-/// Fails where this machine lacks what tasks want around them; on a cluster that is looked for by the attempts.
-fn refuse_what_is_missing(workflow: &Workflow, home: &Path) -> Result<(), Failure> {
-    let missing = surroundings::missing(workflow, home);
+/// Fails where this machine lacks what tasks want around them. On a cluster only what lies beside the workflow is known;
+/// the rest is looked for by the attempts.
+fn refuse_what_is_missing(
+    workflow: &Workflow,
+    home: &Path,
+    on_cluster: bool,
+) -> Result<(), Failure> {
+    let missing = if on_cluster {
+        surroundings::missing_beside(workflow, home)
+    } else {
+        surroundings::missing(workflow, home)
+    };
     let Some((task, what)) = missing.first() else { return Ok(()) };
     let more = match missing.len() {
         1 => String::new(),

@@ -16,7 +16,6 @@ use slackline_model::Workflow;
 use slackline_model::names::printable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +23,7 @@ use std::path::{Path, PathBuf};
 const MANIFEST: &str = "manifest.json";
 
 /// Its schema.
-pub const SCHEMA: &str = "slackline/run-results/1";
+const SCHEMA: &str = "slackline/run-results/1";
 
 /// The results of a run: the JSON document `slackline/run-results/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

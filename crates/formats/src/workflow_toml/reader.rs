@@ -554,7 +554,8 @@ impl Reading<'_> {
         let mut task = Task::new(name.get_ref().as_str(), work);
         task.kind = entry.kind.clone().or(usual.all.kind.clone()).unwrap_or_default();
         task.command = self.command(name, entry, usual)?;
-        task.memory = entry.memory.or(usual!(usual, memory).copied()).map_or(0.0, |memory| memory.0);
+        task.memory =
+            entry.memory.or(usual!(usual, memory).copied()).map_or(0.0, |memory| memory.0);
         task.demand = self.demand(name, entry, usual)?;
         let models = [
             entry.alpha.map(|serial| SpeedUp::Amdahl { serial }),
@@ -684,12 +685,7 @@ impl Reading<'_> {
     }
 
     /// Files and dependencies.
-    fn connect(
-        &self,
-        builder: &mut WorkflowBuilder,
-        given: &File,
-        size: f64,
-    ) -> Result<()> {
+    fn connect(&self, builder: &mut WorkflowBuilder, given: &File, size: f64) -> Result<()> {
         let entries = &given.task.0;
         let known = |builder: &mut WorkflowBuilder, name: &Spanned<String>| -> Result<FileId> {
             match builder.file_id(name.get_ref()) {

@@ -17,8 +17,8 @@ pub(crate) use orphans::{
     ATTEMPT_VARIABLE, HOST_VARIABLE, KIND_VARIABLE, NODES_VARIABLE, RUN_VARIABLE, TASK_VARIABLE,
 };
 pub use orphans::{adopt_orphans, boot, end_orphans, is_there};
-pub use packed::{is_packed, packed_content, unpack};
 pub(crate) use orphans::{end_adopted, process_of};
+pub use packed::{is_packed, packed_content, unpack};
 pub use process::{Control, Limits, Usage};
 pub use slackline_engine::Process;
 

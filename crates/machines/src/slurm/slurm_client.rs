@@ -201,10 +201,8 @@ impl ArraySubmission {
     fn tickets(&self) -> Vec<(Ticket, u64)> {
         let Ticket { post: Post { host, only }, number } = self.first.ticket;
         let first = only.map_or(0, |op| op.0);
-        let ticket = |index: u64| Ticket {
-            post: Post { host, only: Some(OpId(first + index)) },
-            number,
-        };
+        let ticket =
+            |index: u64| Ticket { post: Post { host, only: Some(OpId(first + index)) }, number };
         self.indices.iter().map(|&index| (ticket(index), index)).collect()
     }
 }

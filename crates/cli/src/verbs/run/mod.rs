@@ -18,7 +18,8 @@ use slackline_core::machines::attempt::{Enforce, STDERR};
 use slackline_core::machines::folder;
 use slackline_core::machines::slurm::Mode;
 use slackline_core::request::{
-    ExecutionSettings, InputPlace, KeptFiles, PublishedAs, QUEUE_INTERVALS, RunRequest, SlurmSettings,
+    ExecutionSettings, InputPlace, KeptFiles, PublishedAs, QUEUE_INTERVALS, RunRequest,
+    SlurmSettings,
 };
 use slackline_core::run::{
     self, FinishedRun, OpenRun, Rehearsal, RehearsalReport, Start, UpToDateReport,
