@@ -6,7 +6,7 @@
 //! ([`Made`]); outputs are looked at in the stores and in the folder of results, by size and time first, by checksum
 //! where these differ.
 
-use crate::attempt::{Stamp, checksum};
+use crate::attempt::{Stamp, checksum, is_packed, packed_content, unpack};
 use crate::folder::{Note, RunFolder, component};
 use serde::{Deserialize, Serialize};
 use slackline_engine::{Made, MadeFile};
@@ -470,6 +470,17 @@ fn is_content(path: &Path, file: &MadeFile) -> Option<bool> {
     Some(checksum(path).is_ok_and(|found| found == file.content))
 }
 
+/// The same of a result, which may be a folder.
+fn is_result(path: &Path, file: &MadeFile) -> Option<bool> {
+    let is_folder = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    if !is_folder {
+        return is_content(path, file);
+    }
+    let known = !file.content.contains('@');
+    let same = |(bytes, found)| bytes == file.bytes && (!known || found == file.content);
+    Some(packed_content(path).is_ok_and(same))
+}
+
 impl Stores {
     /// Those of a folder; `results` are the files that are shown as results.
     pub fn of(root: &Path, results: Arc<BTreeSet<String>>) -> Stores {
@@ -507,7 +518,7 @@ impl Stores {
         if !self.results.contains(&file.name) {
             return Shown::Right;
         }
-        match is_content(&self.root.join("results").join(&file.name), file) {
+        match is_result(&self.root.join("results").join(&file.name), file) {
             Some(true) => Shown::Right,
             Some(false) => Shown::Changed,
             None => Shown::Missing,
@@ -626,9 +637,12 @@ pub fn show_results<E: From<std::io::Error>>(
     while let Some(inner) = folders.pop() {
         for entry in std::fs::read_dir(root.join(&inner)).into_iter().flatten().flatten() {
             let path = inner.join(entry.file_name());
+            if path.to_str().is_some_and(|name| right.contains_key(name)) {
+                continue;
+            }
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 folders.push(path);
-            } else if path.to_str().is_none_or(|name| !right.contains_key(name)) {
+            } else {
                 doomed.push(path);
             }
         }
@@ -649,7 +663,7 @@ pub fn show_results<E: From<std::io::Error>>(
         }
     }
     for (name, Kept { path, file }) in right {
-        if is_content(&root.join(name), file) != Some(true) {
+        if is_result(&root.join(name), file) != Some(true) {
             show_result(folder, path, name)?;
         }
     }
@@ -662,9 +676,15 @@ pub fn show_result(folder: &RunFolder, path: &Path, name: &str) -> std::io::Resu
     if let Some(parent) = to.parent() {
         std::fs::create_dir_all(parent)?;
     }
+    if std::fs::symlink_metadata(&to).is_ok_and(|found| found.is_dir()) {
+        std::fs::remove_dir_all(&to)?;
+    }
     match std::fs::remove_file(&to) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
+    }
+    if is_packed(path)? {
+        return unpack(path, &to).map(drop);
     }
     std::fs::hard_link(path, &to)
 }

@@ -390,8 +390,8 @@ const WRITE: &[(&str, &[&str])] = &[
     ("generate workflow montage --tasks 20 --runnable --mean-seconds 0.01s -o made/w.json", &[]),
     ("plan made/w.json -p P/four-sites.toml -o real.json", &[]),
     (
-        "run made/w.json -p P/four-sites.toml --policy slackline --folder made.run",
-        &["made.run/log.jsonl"],
+        "run made/w.json -p P/four-sites.toml --policy slackline --folder made.run --results taken",
+        &["made.run/log.jsonl", "taken/manifest.json"],
     ),
     ("run endless.toml --gpus 1 --folder live.run --detach", &[]),
     ("generate platform cluster --hosts 8 -o cluster.toml", &[]),

@@ -257,6 +257,7 @@ impl RunInput {
     pub fn rehearsal(self, context: &mut Context<'_>) -> Result<Rehearsal, Failure> {
         let path = folder_of(&self.request);
         let (forced, wanted) = self.selection()?;
+        self.check_results(&path)?;
         let mut header = self.header("")?;
         let is_used = !self.request.new && folder::log_of(&path).is_file();
         if is_used || self.is_limited() {
@@ -275,6 +276,9 @@ impl RunInput {
         } else {
             header.estimates = self.estimates_beside(context);
         }
+        if header.estimates.is_none() && self.request.input.platform.is_none() {
+            context.note(estimates::RELATIVE);
+        }
         Ok(Rehearsal::Run(Box::new(self.session_of(header)?)))
     }
 
@@ -282,6 +286,7 @@ impl RunInput {
     pub fn begin(self, context: &mut Context<'_>) -> Result<Start, Failure> {
         self.selection()?;
         let path = folder_of(&self.request);
+        self.check_results(&path)?;
         if !self.request.new && folder::log_of(&path).is_file() {
             let held = RunFolder::open(&path)?;
             let recovered = super::recovered(&held, false, context)?;
@@ -474,9 +479,18 @@ impl RunInput {
         let state = LastRun::of(&recovered.records);
         let forces = !self.request.force.is_empty() || retry;
         let same_version = last.version == env!("CARGO_PKG_VERSION");
+        let history = folder::history(&held.log()).map_err(Failure::work)?;
+        let agenda = self.agenda(held.root(), &history, &given.0, &forced, &wanted);
+        // What the run that was left counts on may be gone.
+        let is_whole = last.part.as_ref().is_none_or(|part| {
+            let run: BTreeSet<&str> =
+                tasks_of(part).chain(part.left_out.iter().map(String::as_str)).collect();
+            agenda.redo.iter().all(|redo| run.contains(redo.task.as_str()))
+        });
+        let is_same = changes.is_empty() && !forces && same_version && is_whole;
         let workflow = &self.document.workflow;
         let is_cut_short = is_long(&recovered)? && workflow.control().is_none();
-        if state.finished.is_none() && changes.is_empty() && !forces && same_version {
+        if state.finished.is_none() && is_same {
             if !is_cut_short {
                 return super::resumed(path, held, recovered, context);
             }
@@ -507,11 +521,10 @@ impl RunInput {
                 path.display()
             )));
         }
-        let history = folder::history(&held.log()).map_err(Failure::work)?;
-        let agenda = self.agenda(held.root(), &history, &given.0, &forced, &wanted);
         let is_empty = agenda.is_empty() && workflow.control().is_none();
         let up_to_date = agenda.up_to_date.len();
         if is_empty && (self.is_limited() || (state.finished == Some(true) && !is_edited)) {
+            self.publish(held.root(), last, &context.files)?;
             return Ok(Start::UpToDate(up_to_date_report(&path, up_to_date)));
         }
         self.check_machines(context)?;
@@ -554,7 +567,7 @@ impl RunInput {
         let stamps = header.input_stamps.clone();
         let session = RunSession::open(held.root(), header, context)?.with_stamps(stamps);
         if is_empty {
-            return finish_at_once(&path, session, held, &recovered, up_to_date);
+            return finish_at_once(&path, &session, &held, &recovered, true, context);
         }
         let log = LogStart::Define(Box::new(recovered), Box::new(history));
         let open = OpenRun { session, path, folder: held, log, records: Vec::new() };
@@ -562,21 +575,33 @@ impl RunInput {
     }
 }
 
-/// A definition that needs nothing to be done is adopted.
-fn finish_at_once(
+/// Whether a run consists of no task at all: everything was up to date when it began.
+pub(super) fn is_empty(header: &Header, whole: &Workflow) -> bool {
+    let none = |part: &Definition| tasks_of(part).next().is_none();
+    header.part.as_ref().is_some_and(none) && whole.control().is_none()
+}
+
+/// Brings a run to its end that needs nothing to be done; `adopts` where its definition is not in the log yet.
+pub(super) fn finish_at_once(
     path: &Path,
-    session: RunSession,
-    held: RunFolder,
+    session: &RunSession,
+    held: &RunFolder,
     recovered: &Recovered,
-    up_to_date: usize,
+    adopts: bool,
+    context: &Context<'_>,
 ) -> Result<Start, Failure> {
     let broken = |why| Failure::work(format!("the log of the run cannot be kept: {why}"));
-    let log = RunLog::resume(&held.log(), recovered).map_err(broken)?;
-    log.define(&session.header).map_err(broken)?;
-    let platform = session.loaded.platform.clone();
-    reuse(&session, &platform, &held, true, &log)?;
-    let over = Note::Over { finished: true, makespan: 0.0 };
-    log.append(0.0, &Record::Note(over)).and_then(|()| log.settle()).map_err(broken)?;
+    if adopts || ending(&recovered.records).is_none() {
+        let log = RunLog::resume(&held.log(), recovered).map_err(broken)?;
+        if adopts {
+            log.define(&session.header).map_err(broken)?;
+        }
+        reuse(session, &session.loaded.platform, held, true, &log)?;
+        let over = Note::Over { finished: true, makespan: 0.0 };
+        log.append(0.0, &Record::Note(over)).and_then(|()| log.settle()).map_err(broken)?;
+    }
+    session.publish(context, held.root())?;
+    let up_to_date = session.header.part.as_ref().map_or(0, |part| part.up_to_date);
     Ok(Start::UpToDate(up_to_date_report(path, up_to_date)))
 }
 

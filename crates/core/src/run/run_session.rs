@@ -34,7 +34,7 @@ use slackline_machines::machine_backend::{
     EventSender, Executor, MachineBackend, MachineOptions, RecoveredState,
 };
 use slackline_machines::slurm::Slurm;
-use slackline_machines::up_to_date::Redo;
+use slackline_machines::up_to_date::{Redo, show_result};
 use slackline_model::control::{Chances, Decision, draw_course};
 use slackline_model::platform::Charges;
 use slackline_model::{FileId, Problem, Schedule, Terms, Workflow};
@@ -581,6 +581,7 @@ impl RunSession {
         let course = self.problem_of(&whole)?;
         let problem = course.as_ref().unwrap_or(problem);
         self.link_results(problem, &outcome, &folder)?;
+        self.publish(context, folder.root())?;
         let mut attempts = 0;
         let (mut failures, mut redo, mut reused) = (Vec::new(), Vec::new(), 0);
         let see = |note| match note {
@@ -703,15 +704,13 @@ impl RunSession {
             let of_task = workflow.unfolded(producer);
             let local = of_task.and_then(|u| u.writes.iter().find(|(of, _)| *of == file));
             let name = local.map_or(name, |(_, local)| local);
-            let to = results.join(name);
             if let Some(parent) = Path::new(name).parent()
                 && made.insert(parent, ()).is_none()
             {
                 std::fs::create_dir_all(results.join(parent))?;
             }
-            let _ = std::fs::remove_file(&to);
             // A result that was taken away in the last glance is not there to be shown.
-            let _ = std::fs::hard_link(&from, &to);
+            let _ = show_result(run_folder, &from, name);
         }
         Ok(())
     }
