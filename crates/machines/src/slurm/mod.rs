@@ -36,8 +36,8 @@ use protocol::{FromPilot, JobTime, Post, ToPilot};
 use serde::{Deserialize, Serialize};
 use slackline_engine::{Accepted, BackendError, Liveness, OpError, OpId};
 use slackline_model::platform::BatchOptions;
-use slackline_model::workflow::Command;
 use slackline_model::units::fmt_seconds;
+use slackline_model::workflow::Command;
 use slackline_model::{HostId, Platform, TaskId};
 use slurm_client::{
     Refusal, Said, SlurmClient, State, Submission, Ticket, gres, licences, of_ids, option_name,
@@ -627,8 +627,10 @@ impl<'p> Slurm<'p> {
         {
             return self.take(post, made);
         }
+        let is_over = why.contains(TIMEOUT) || slot.left() < AT_END;
         if post.only.is_some()
-            && (why.contains(TIMEOUT) || slot.left() < AT_END)
+            && is_over
+            && !self.is_time_fixed()
             && let Some(made) = self.time_is_over(post)
         {
             return self.take(post, made);

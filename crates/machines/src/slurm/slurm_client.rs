@@ -524,8 +524,14 @@ mod tests {
 
     #[test]
     fn a_queue_of_many_jobs_is_looked_at_seldom() {
-        let clerk =
-            |every, jobs| Clerk { run: String::new(), extra: vec![], every, jobs, nodes: None, limits: None };
+        let clerk = |every, jobs| Clerk {
+            run: String::new(),
+            extra: vec![],
+            every,
+            jobs,
+            nodes: None,
+            limits: None,
+        };
         assert_eq!(clerk(None, 10).interval(), Duration::from_secs(2));
         assert_eq!(clerk(None, 11).interval(), Duration::from_secs(30));
         let own = Some(Duration::from_secs(7));

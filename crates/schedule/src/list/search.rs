@@ -257,7 +257,8 @@ impl Partial<'_, '_> {
         let mut takes = Takes::default();
         loop {
             let mut least: Option<(usize, S)> = None;
-            for (host, known) in slots.iter().enumerate().filter(|(_, known)| known.slot.possible()) {
+            for (host, known) in slots.iter().enumerate().filter(|(_, known)| known.slot.possible())
+            {
                 let value = score(&known.slot);
                 if least.is_none_or(|(_, least)| value.better_than(least)) {
                     least = Some((host, value));
