@@ -199,3 +199,11 @@ fn hosts_are_counted_by_ranks() {
         assert_ne!(ends(&[0, 0, 1, 1], call, by_rank), ends(&[0, 0, 1, 1], call, plain));
     }
 }
+
+/// A test of what a test has found done takes no time.
+#[test]
+fn a_request_is_found_done_once() {
+    let trace =
+        "0 send 1 0 10\n1 irecv 0 0 10\n1 compute 1e6\n1 test 0 1 0\n1 test 0 1 0\n1 wait 0 1 0\n";
+    assert_eq!(common::dates(trace, &[])[1], [0.0, 1000.0, 1100.0, 1100.0, 1100.0]);
+}
