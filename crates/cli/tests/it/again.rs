@@ -663,7 +663,7 @@ fn engines_that_are_killed_between_edits_leave_what_a_clean_run_makes() {
 fn snapshots_of_long_logs_change_nothing() {
     let place = Place::new();
     let gate = place.path().join("gate");
-    let tasks = 250;
+    let tasks = 320;
     let mut workflow = String::new();
     for task in 0..tasks {
         workflow += &format!(
@@ -679,7 +679,8 @@ fn snapshots_of_long_logs_change_nothing() {
     );
     place.write("w.toml", workflow);
     place.fails(1, "run w.toml -j 2");
-    let (log, snapshot) = (place.path().join("w.run/log.jsonl"), place.path().join("w.run/snapshot"));
+    let (log, snapshot) =
+        (place.path().join("w.run/log.jsonl"), place.path().join("w.run/snapshot"));
     assert!(!snapshot.exists());
     // The run begins again, for the task that failed.
     place.fails(1, "resume w.run");

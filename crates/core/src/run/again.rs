@@ -227,7 +227,8 @@ impl LastRun {
 const MOST_PLAYED: usize = 20_000;
 
 /// The change of a definition that only stands for what was done before.
-const LONG: &str = "the log is long: what is done is kept as it lies there, and the rest is planned anew";
+const LONG: &str =
+    "the log is long: what is done is kept as it lies there, and the rest is planned anew";
 
 /// Whether a run that is not over has so long a log that it goes on without being lived through: an engine that is
 /// killed again and again shall make headway. On a cluster jobs of the run may go on, which the log alone tells.

@@ -286,8 +286,7 @@ pub fn read(root: &Path) -> Result<Recovered, LogError> {
     let whole = read_line(&mut file, &mut line, path)?;
     let header = whole_text(&line).and_then(open).map(|body| format!("{body}}}"));
     let header = header.ok_or_else(|| fail("line 1: this is no log of a run".to_string()))?;
-    let header: Header =
-        serde_json::from_str(&header).map_err(|e| fail(format!("line 1: {e}")))?;
+    let header: Header = serde_json::from_str(&header).map_err(|e| fail(format!("line 1: {e}")))?;
     if header.schema != SCHEMA {
         return Err(fail(format!("line 1: schema '{}', not '{SCHEMA}'", header.schema)));
     }
