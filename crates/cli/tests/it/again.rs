@@ -718,7 +718,7 @@ fn a_task_that_still_runs_is_not_edited_away() {
 fn snapshots_of_long_logs_change_nothing() {
     let place = Place::new();
     let gate = place.path().join("gate");
-    let tasks = 250;
+    let tasks = 320;
     let mut workflow = String::new();
     for task in 0..tasks {
         workflow += &format!(
