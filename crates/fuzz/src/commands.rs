@@ -47,7 +47,7 @@ const SCENARIO: &[&str] = &[
     "simulate fork-join --platform small-cluster --scenario IN",
     "simulate fork-join --platform small-cluster --scenario IN --policy slackline --json",
     "simulate montage --platform small-cluster --scenario IN --policy gtp/c --gantt OUT.svg",
-    "simulate fork-join --platform small-cluster --scenario IN --worlds 2",
+    "simulate fork-join --platform small-cluster --scenario IN --runs 2",
     "show IN",
 ];
 

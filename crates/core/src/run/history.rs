@@ -122,7 +122,7 @@ pub struct CopyHistory {
 pub struct RunHistory {
     /// Its folder.
     pub path: PathBuf,
-    /// What it was started with.
+    /// The settings it was started with.
     pub header: Header,
     /// The workflow, with first estimates of tasks that state none.
     pub workflow: Workflow,
@@ -140,7 +140,7 @@ pub struct RunHistory {
     pub stopped: bool,
     /// The date of the last record.
     pub last: f64,
-    /// What is wrong with the end of the log, where something is.
+    /// Defect at the end of the log, if there is one.
     pub torn: Option<String>,
     /// The process that drives it.
     pub driver: Option<DrivingProcess>,
@@ -410,7 +410,7 @@ impl RunHistory {
         self.driver.is_some()
     }
 
-    /// Seconds of driving until now: those of the last record, and those since where it goes on.
+    /// Seconds of driving until now: those of the last record, and those since where it continues.
     pub fn now(&self, seconds_since_1970: f64) -> f64 {
         match (self.drives.last(), self.is_driven() && self.over.is_none()) {
             (Some((at, since)), true) => (at + seconds_since_1970 - since).max(self.last),
@@ -575,7 +575,7 @@ impl RunHistory {
 /// The number under which the operation that was begun last is found.
 const LAST: OpId = OpId(u64::MAX);
 
-/// What an operation that has not ended is.
+/// An operation that has not ended.
 struct Opened {
     copies: std::ops::Range<usize>,
     attempt: Option<(TaskId, usize)>,

@@ -30,7 +30,7 @@ pub(super) struct FromLogs {
     /// The logs, each possibly with its site: FILE or SITE:FILE
     #[arg(required = true, value_name = "FILES")]
     files: Vec<String>,
-    /// What one bandwidth is made of: max, median, empirical, or a part such as 0.9
+    /// Source of one bandwidth: max, median, empirical, or a part such as 0.9
     #[arg(long, value_name = "POLICY", default_value = "max", value_parser = BandwidthPolicy::parse)]
     bandwidth: BandwidthPolicy,
     /// Hosts of a cluster whose speeds differ by no more than this part become one template
