@@ -39,7 +39,7 @@ def fresh(name):
 
 
 def write(graph, name, folder, command=None):
-    (folder / "workflow.toml").write_text(shapes.toml(graph, name, command or SLACKLINE))
+    (folder / "workflow.toml").write_text(shapes.toml(graph, name, str(command or SLACKLINE)))
     (folder / "graph.json").write_text(json.dumps(graph))
     return folder
 

@@ -7,6 +7,8 @@ use slackline_model::names::printable;
 pub(crate) enum Align {
     Left,
     Right,
+    /// Left-aligned, for values that must not be cut.
+    Whole,
 }
 
 /// A table of text.
@@ -18,11 +20,12 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table with these headings; `<` in front aligns left, `>` right.
+    /// A table with these headings; `<` in front aligns left, `>` right, `=` left and never cut.
     pub(crate) fn new(headings: &[&str]) -> Table {
         let column = |heading: &&str| match heading.split_at_checked(1) {
             Some((">", name)) => (name.to_string(), Align::Right),
             Some(("<", name)) => (name.to_string(), Align::Left),
+            Some(("=", name)) => (name.to_string(), Align::Whole),
             _ => (heading.to_string(), Align::Left),
         };
         let columns = headings.iter().map(column).collect();
@@ -91,7 +94,7 @@ impl Table {
             let pad = " ".repeat(width - length(&cell));
             line.push_str("  ");
             match align {
-                Align::Left => line.push_str(&(cell + &pad)),
+                Align::Left | Align::Whole => line.push_str(&(cell + &pad)),
                 Align::Right => line.push_str(&(pad + &cell)),
             }
         }
@@ -103,6 +106,11 @@ impl Table {
 /// `1 task`, `2 tasks`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The name of a kind of tasks; those without one have a name, too.
+pub(crate) fn kind_name(kind: &str) -> &str {
+    if kind.is_empty() { "(none)" } else { kind }
 }
 
 /// Of a line of columns so wide.
@@ -179,5 +187,8 @@ mod tests {
         let expected =
             "  name         count  about\n  a long name      7  a rat…text\n  b            12345\n";
         assert_eq!(table().render(32), expected);
+        let mut whole = Table::new(&["<name", "="]);
+        whole.row(["a", "± 1 min 46 s"].map(str::to_string));
+        assert_eq!(whole.render(10), "  name\n  a     ± 1 min 46 s\n");
     }
 }

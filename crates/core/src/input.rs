@@ -221,9 +221,12 @@ impl Loaded {
         let problem = Problem::charged(&self.workflow, &self.platform, charges, inputs);
         let problem = problem.map_err(|error| match (&error, &self.place) {
             // The two files do not fit together.
-            (ProblemError::UnknownArchitecture { .. }, Some(path)) => {
-                Failure::input(format!("{}: {error}", path.display()))
-            }
+            (
+                ProblemError::UnknownArchitecture { .. }
+                | ProblemError::UnknownResource { .. }
+                | ProblemError::OtherUnit { .. },
+                Some(path),
+            ) => Failure::input(format!("{}: {error}", path.display())),
             _ => error.into(),
         })?;
         if self.release.is_empty() {

@@ -1,4 +1,4 @@
-//! How the cost of a whole run grows with the number of tasks, policy by policy:
+//! Growth of the cost of a whole run with the number of tasks, by policy:
 //!
 //!     cargo bench -p slackline-engine                  # the whole table, some minutes
 //!     cargo bench -p slackline-engine -- static 10000  # one row, one size
@@ -109,7 +109,7 @@ fn table() -> Result<()> {
     sweeps()
 }
 
-/// What reaction costs where hosts and links change ten times per makespan.
+/// Cost of reaction with ten changes of hosts and links per makespan.
 fn changing() -> Result<()> {
     for (tasks, most) in ROLLED_OUT {
         let ratio = restless("slackline", tasks)? / restless("static", tasks)?;

@@ -111,7 +111,7 @@ impl Stage {
         self.run_as(policy, Recording::default(), None)
     }
 
-    /// The same, with what becomes of the trace, and somebody who looks on.
+    /// The same, with the use of the trace, and an observer.
     pub fn run_as(
         &self,
         policy: &mut dyn Policy,

@@ -254,8 +254,17 @@ fn activity(what: &What, platform: &Platform, at: &dyn Fn(&str) -> String) -> Re
     })
 }
 
+/// Largest amount, in flop, bytes or their rates.
+const MOST: f64 = 1e30;
+
 fn not_negative(value: f64, path: impl FnOnce() -> String) -> Result<f64> {
-    if (0.0..f64::INFINITY).contains(&value) {
+    if value > MOST {
+        return Err(FormatError::in_path(
+            path(),
+            format!("{} is more than 1e30", fmt_number(value)),
+        ));
+    }
+    if (0.0..=MOST).contains(&value) {
         return Ok(value);
     }
     Err(FormatError::in_path(path(), format!("{value} must not be negative")))
@@ -334,6 +343,10 @@ mod tests {
         assert_eq!(
             error(r#"{"id": "e", "kind": "exec", "host": "a", "flops": -5}"#),
             "at activities[0].flops: -5 must not be negative"
+        );
+        assert_eq!(
+            error(r#"{"id": "e", "kind": "exec", "host": "a", "flops": 1e300}"#),
+            "at activities[0].flops: 1e300 is more than 1e30"
         );
         assert_eq!(
             error(r#"{"id": "s", "kind": "sleep", "duration": 1, "after": ["t"]}"#),

@@ -4,9 +4,10 @@ use crate::atomic::{AtomicFile, Unfinished};
 use crate::error::{FormatError, Place, Result};
 use flate2::read::MultiGzDecoder;
 use std::any::Any;
-use std::collections::HashMap;
-use std::fs::File;
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, Metadata};
 use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,7 +35,16 @@ pub struct FileAccess {
     allow_outside: bool,
     texts: Arc<Mutex<HashMap<PathBuf, Arc<String>>>>,
     values: Values,
+    touched: Arc<Mutex<Touched>>,
     unfinished: Unfinished,
+}
+
+/// Files on disk that were read or written.
+#[derive(Default)]
+struct Touched {
+    /// Device and number of what was read, so that hard links are one file.
+    read: HashSet<(u64, u64)>,
+    written: HashSet<PathBuf>,
 }
 
 /// Documents that a caller has in memory, by the names under which they stand for files.
@@ -105,6 +115,9 @@ impl FileAccess {
         if meta.len() > MAX_BYTES {
             return Err(too_large().in_file(path));
         }
+        if meta.is_file() && !self.touched().written.contains(path) {
+            self.touched().read.insert((meta.dev(), meta.ino()));
+        }
         let bytes = read_bounded(file, meta.len()).map_err(|e| e.in_file(path))?;
         unpack(bytes).and_then(decode).map_err(|e| e.in_file(path))
     }
@@ -121,7 +134,7 @@ impl FileAccess {
         let home = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let home = std::fs::canonicalize(home).map_err(fail)?;
         if !real.starts_with(&home) && !self.allow_outside {
-            return Err(FormatError::new("lies outside the folder of the file that names it")
+            return Err(FormatError::new("is outside the folder of the file that names it")
                 .with_help("--allow-outside reads it all the same")
                 .in_file(&path));
         }
@@ -144,17 +157,46 @@ impl FileAccess {
         }
     }
 
-    /// Begins a file that is written whole or not at all.
+    /// Writes a file anew that may have been read: what a caller keeps for itself.
+    pub fn rewrite<E: Into<FormatError>>(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&mut dyn Write) -> std::result::Result<(), E>,
+    ) -> Result<()> {
+        if let Ok(meta) = std::fs::metadata(path) {
+            self.touched().read.remove(&(meta.dev(), meta.ino()));
+        }
+        self.write(path, write)
+    }
+
+    /// Begins a file that is written whole or not at all. A file that was read is not replaced.
     pub fn create(&self, path: &Path) -> Result<AtomicFile> {
+        self.check_not_read(path)?;
+        self.touched().written.insert(path.to_path_buf());
         // A text read before is not that of the new file.
         self.texts().remove(path);
         AtomicFile::create(path, &self.unfinished)
+    }
+
+    /// Fails where the path is a file that was read, also by another name of it.
+    fn check_not_read(&self, path: &Path) -> Result<()> {
+        let is_read = |meta: &Metadata| self.touched().read.contains(&(meta.dev(), meta.ino()));
+        if is_standard(path) || !std::fs::metadata(path).is_ok_and(|meta| is_read(&meta)) {
+            return Ok(());
+        }
+        Err(FormatError::new("is read too")
+            .with_help("write to another file: this one would be lost")
+            .in_file(path))
     }
 
     /// Removes the temporary files of all unfinished writes, and keeps any other from beginning or
     /// being committed: for a caller that ends the process next.
     pub fn abandon_writes(&self) {
         self.unfinished.abandon();
+    }
+
+    fn touched(&self) -> std::sync::MutexGuard<'_, Touched> {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn texts(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Arc<String>>> {
@@ -260,9 +302,30 @@ mod tests {
         std::fs::write(&path, "new").unwrap();
         assert_eq!(*files.clone().read_text(&path).unwrap(), "old");
         assert_eq!(*FileAccess::default().read_text(&path).unwrap(), "new");
-        // What the caller writes itself it reads.
-        files.write(&path, |out| out.write_all(b"own")).unwrap();
-        assert_eq!(*files.read_text(&path).unwrap(), "own");
+        // What the caller writes itself it reads, and may write again.
+        let own = folder.path().join("own");
+        for text in ["one", "two"] {
+            files.write(&own, |out| out.write_all(text.as_bytes())).unwrap();
+            assert_eq!(*files.read_text(&own).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn what_was_read_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        std::fs::write(&path, "old").unwrap();
+        std::fs::hard_link(&path, folder.path().join("hard")).unwrap();
+        std::os::unix::fs::symlink("text", folder.path().join("soft")).unwrap();
+        let files = FileAccess::default();
+        files.read_text(&path).unwrap();
+        for name in ["text", "hard", "soft"] {
+            let written = files.write(&folder.path().join(name), |out| out.write_all(b"new"));
+            assert!(written.unwrap_err().to_string().contains("is read too"), "{name}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+        }
+        FileAccess::default().write(&path, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Asked {
         Asked { recorded, source, warnings: Rc::default(), open: Rc::default() }
     }
 
-    /// Warnings for the user; filled while the run goes on.
+    /// Warnings for the user; filled while the run is under way.
     pub fn warnings(&self) -> Rc<RefCell<Vec<String>>> {
         Rc::clone(&self.warnings)
     }

@@ -146,7 +146,7 @@ fn tried(script: &str) -> Result<(), String> {
     }
 }
 
-/// What a container lacks on this machine.
+/// Reports the part of a container that this machine lacks.
 fn lacks_container(container: &Container, home: &Path) -> Option<String> {
     let mut engines: Vec<&str> = match &container.engine {
         Some(engine) => vec![engine],
@@ -163,7 +163,7 @@ fn lacks_container(container: &Container, home: &Path) -> Option<String> {
     (container.is_file() && !path.exists()).then(|| format!("no image {}", path.display()))
 }
 
-/// What tasks of a workflow find missing on this machine: the first task that lacks it, and the thing in words.
+/// Lists requirements of tasks that this machine does not meet: the first task with each, and a description.
 pub fn missing(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
     let mut asked: BTreeMap<String, Option<String>> = BTreeMap::new();
     let mut missing = Vec::new();

@@ -173,6 +173,8 @@ pub fn content_of(checksum: Option<&str>, stamp: Stamp) -> String {
 /// All that was done in a folder, by its log.
 #[derive(Clone, Debug, Default)]
 pub struct History {
+    /// Everything that was done, in order.
+    made: Vec<Arc<Made>>,
     by_name: HashMap<String, Vec<Arc<Made>>>,
     by_outputs: HashMap<Vec<String>, Vec<Arc<Made>>>,
     /// Most attempts at a task, and tasks whose last attempt failed.
@@ -181,6 +183,38 @@ pub struct History {
     /// Files that are in the folder of results, unless the user took them away; files that were deleted.
     shown: HashSet<String>,
     deleted: HashSet<String>,
+}
+
+/// A history as a document.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SavedHistory {
+    made: Vec<Made>,
+    attempts: BTreeMap<String, u32>,
+    failed: BTreeSet<String>,
+    shown: BTreeSet<String>,
+    deleted: BTreeSet<String>,
+}
+
+impl From<&History> for SavedHistory {
+    fn from(history: &History) -> SavedHistory {
+        SavedHistory {
+            made: history.made.iter().map(|made| Made::clone(made)).collect(),
+            attempts: history.attempts.clone(),
+            failed: history.failed.clone(),
+            shown: history.shown.iter().cloned().collect(),
+            deleted: history.deleted.iter().cloned().collect(),
+        }
+    }
+}
+
+impl From<SavedHistory> for History {
+    fn from(saved: SavedHistory) -> History {
+        let mut history = History::default();
+        saved.made.into_iter().for_each(|made| history.add(made));
+        let SavedHistory { attempts, failed, shown, deleted, .. } = saved;
+        let (shown, deleted) = (shown.into_iter().collect(), deleted.into_iter().collect());
+        History { attempts, failed, shown, deleted, ..history }
+    }
 }
 
 fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
@@ -225,6 +259,7 @@ impl History {
             self.deleted.remove(&file.name);
         }
         let made = Arc::new(made);
+        self.made.push(made.clone());
         let outputs = sorted(made.outputs.iter().map(|file| file.name.clone()));
         self.by_name.entry(made.name.clone()).or_default().push(made.clone());
         if !outputs.is_empty() {
@@ -247,7 +282,7 @@ impl History {
         self.by_name.contains_key(task)
     }
 
-    /// What was done that may be this task: the last of its name first.
+    /// Earlier results that may be of this task: the last of its name first.
     fn candidates<'h>(
         &'h self,
         facts: &TaskFacts,
@@ -283,7 +318,7 @@ impl History {
         }
     }
 
-    /// A file of a task that is up to date, where it lies.
+    /// A file of a task that is up to date, where it is.
     pub fn found(&self, facts: &TaskFacts, name: &str, stores: &Stores) -> Option<Kept> {
         let same = |made: &&Arc<Made>| made.command == facts.command && made.env == facts.env;
         self.candidates(facts).filter(same).find_map(|made| {
@@ -293,7 +328,7 @@ impl History {
         })
     }
 
-    /// What was done last of each task, by its name.
+    /// The last result of each task, by its name.
     pub fn last(&self) -> impl Iterator<Item = &Made> {
         self.by_name.values().filter_map(|all| all.last()).map(Arc::as_ref)
     }
@@ -371,10 +406,10 @@ pub struct Kept {
     pub file: MadeFile,
 }
 
-/// What a run may take from what was done in its folder before.
+/// Earlier results in the folder that a run may reuse.
 #[derive(Clone, Debug, Default)]
 pub struct Reuse {
-    /// What was done.
+    /// Results of earlier runs.
     pub history: History,
     /// Contents of the user's files, by name.
     pub given: BTreeMap<String, String>,
@@ -480,7 +515,7 @@ impl Stores {
     }
 }
 
-/// What has to be done of a workflow in a folder that was used before.
+/// Tasks of a workflow that have to run in a used folder, with the reasons.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agenda {
     /// Tasks that are done again, in the order of the workflow.
@@ -578,7 +613,7 @@ impl Agenda {
 }
 
 /// Takes what is not up to date, or no result, from the folder of results, and puts results there that are up to date.
-/// `withdraw` is called with names of files before any is taken away. Returns the names of those that were put there.
+/// `withdraw` gets the names of files before any is taken away. Returns the names of those that were put there.
 pub fn show_results<E: From<std::io::Error>>(
     folder: &RunFolder,
     results: &BTreeSet<String>,

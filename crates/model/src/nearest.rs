@@ -19,17 +19,21 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
     nearest(word, known).map_or(String::new(), |name| format!("; did you mean '{name}'?"))
 }
 
-/// Letters to insert, drop or change to get from one word to another (Levenshtein).
+/// Letters to insert, drop, change, or swap with their neighbour to get from one word to another.
 fn edits(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+    for (i, &a) in from.iter().enumerate() {
+        let mut next = vec![i + 1];
         for (j, &b) in to.iter().enumerate() {
-            let changed = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+            let mut least = (row[j] + usize::from(a != b)).min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && a == to[j - 1] && from[i - 1] == b {
+                least = least.min(before[j - 1] + 1);
+            }
+            next.push(least);
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[to.len()]
 }
@@ -45,6 +49,8 @@ mod tests {
         assert_eq!(nearest("HEFT2", known), Some("heft"));
         assert_eq!(nearest("workqueue", known), Some("work-queue"));
         assert_eq!(nearest("just", known), Some("just-in-time"));
+        assert_eq!(nearest("hetf", known), Some("heft"));
+        assert_eq!(nearest("ehft", known), Some("heft"));
         assert_eq!(nearest("simulated-annealing", known), None);
         assert_eq!(nearest("x", []), None);
         assert_eq!(did_you_mean("pefd", known), "; did you mean 'peft'?");

@@ -203,7 +203,7 @@ fn jobs(least_run: u32) -> impl Strategy<Value = Vec<(u32, u64, u32, u32)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..slackline_testkit::cases(150) })]
 
     #[test]
     fn conservative_is_that_of_a_naive_program(jobs in jobs(1)) {

@@ -63,7 +63,10 @@ fn simulate(args: &Activities, output: &mut Output) -> Result<(), Failure> {
                 .with_help("say one with --platform FILE"));
         }
     };
-    let platform = read_platform(&platform, output)?;
+    let platform = read_platform(&platform, output).map_err(|failure| match args.platform {
+        Some(_) => failure,
+        None => failure.named_by(&format!("{}: platform", path.display())),
+    })?;
     let graph = plan.graph(&platform).map_err(|e| e.in_file(path))?;
     let models = planned_models(path, &plan.settings, args)?;
 

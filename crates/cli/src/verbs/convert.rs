@@ -56,7 +56,7 @@ pub(crate) struct Convert {
     /// Unfold one course of a workflow with choices and loops: its run 0, drawn from this seed
     #[arg(long, value_name = "SEED")]
     draw: Option<u64>,
-    /// How its decisions fall, as a JSON object; those left out are drawn
+    /// Outcomes of its decisions, as a JSON object; those left out are drawn
     #[arg(long, value_name = "FILE", requires = "draw")]
     choices: Option<PathBuf>,
     /// The workflow and platform of a schedule or trace in one file

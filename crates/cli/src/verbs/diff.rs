@@ -2,7 +2,7 @@
 
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::{Table, count};
+use crate::table::{Table, count, kind_name};
 use clap::Args;
 use serde::Serialize;
 use slackline_core::run::{Recovered, RunSession, read_folder, reused};
@@ -269,7 +269,11 @@ fn causes(problem: &Problem<'_>, pairs: &[Pair], kinds: &[Row], hosts: &[Row]) -
             p.was() * if same { kind.ratio } else { 1.0 }
         };
         let left = apart(&right);
-        let what = format!("tasks of kind '{}' take {:.2} times as long", kind.name, kind.ratio);
+        let which = match &*kind.name {
+            "" => "tasks without a kind".to_string(),
+            name => format!("tasks of kind '{name}'"),
+        };
+        let what = format!("{which} take {:.2} times as long", kind.ratio);
         causes.push(Cause { what, difference, left });
     }
     for host in hosts.iter().filter(|h| h.ratio > 0.0) {
@@ -303,7 +307,8 @@ fn tell(d: &DifferenceDocument<'_>, output: &mut Output) -> Result<(), Failure> 
         for row in rows.iter().take(12) {
             let (before, after) = (fmt_seconds(row.before), fmt_seconds(row.after));
             let ratio = format!("{:.3}", row.ratio);
-            table.row([row.name.clone(), row.tasks.to_string(), before, after, ratio]);
+            let name = kind_name(&row.name).to_string();
+            table.row([name, row.tasks.to_string(), before, after, ratio]);
         }
         output.text(&format!("\n{}", table.render(output.width)))?;
     }

@@ -33,7 +33,7 @@ pub(crate) struct Mpirun {
     /// Hosts of the ranks, one `host` or `host:count` per line; rank r on host r if left out
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
-    /// What counts as computing: nothing, CPU time measured here, or what the program charges
+    /// Source of computing times: nothing, CPU time measured here, or charges of the program
     #[arg(long, value_enum, default_value = "none")]
     compute: Compute,
     /// Flop/s of a core of this machine, for --compute measure [default: the simulated host's]
@@ -64,7 +64,7 @@ enum Compute {
     None,
     /// CPU time of this machine, scaled to the simulated host
     Measure,
-    /// What the program charges (slackline.h)
+    /// Charges of the program (slackline.h)
     Charged,
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(crate) struct Pilot {
     /// The folder of the run
     folder: PathBuf,
-    /// What the run is called
+    /// Name of the run
     #[arg(long)]
     run: String,
     /// The host, counted from 0
@@ -24,7 +24,7 @@ pub(crate) struct Pilot {
     /// Its name
     #[arg(long)]
     name: String,
-    /// Which pilot for this host
+    /// Number of this host's pilot
     #[arg(long)]
     number: u32,
     /// The drive of the run that started it

@@ -302,7 +302,7 @@ fn what_means_nothing_is_refused_by_name() {
         assert!(error.contains(&name), "{name}: {error}");
     }
     for (given, said) in [
-        (r#"{"nobody": "x"}"#, "no choice is called 'nobody'"),
+        (r#"{"nobody": "x"}"#, "no choice has the name 'nobody'"),
         (r#"{"quality": "bad"}"#, "no outcome 'bad'"),
         (r#"{"polish#7": "exit"}"#, "at most 6 passes"),
         (r#"{"polish#6": "again"}"#, "at most 6 passes"),

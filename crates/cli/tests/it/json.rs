@@ -1,4 +1,4 @@
-//! docs/json.md against what the commands print: every member stands there, and what stands there
+//! docs/json.md against what the commands print: every member is listed there, and what is listed there
 //! occurs. And what is written is read again.
 
 #![allow(clippy::unwrap_used)]
@@ -140,7 +140,7 @@ time = "10ms"
 command = "echo no luck >&2; exit 3"
 "#;
 
-/// A run that goes on as long as somebody looks at it.
+/// A run that lasts as long as somebody looks at it.
 const ENDLESS: &str =
     "[task.endless]\nkind = \"long\"\nseconds = 9\ngpus = 1\ncommand = \"sleep 100\"\n";
 

@@ -29,6 +29,7 @@ mod run;
 mod security;
 mod simulate;
 mod slurm;
+mod snapshots;
 mod staging;
 mod stand_in;
 mod streams;

@@ -425,7 +425,7 @@ fn signals_end_a_run_in_order() {
         let process = record["note"]["process"]["pid"].as_u64();
         let process = process.unwrap_or_else(|| panic!("{record}"));
         let state = std::fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        assert!(!state.contains("until"), "the task goes on: {state}");
+        assert!(!state.contains("until"), "the task continues: {state}");
         let entries = std::fs::read_dir(place.path()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         assert!(names.into_iter().all(|name| !name.ends_with(".tmp")));
@@ -734,7 +734,7 @@ fn a_crowded_machine_is_warned_of_once() {
     assert!(!said("run w.toml --platform p.toml --folder b").contains("slots"));
 }
 
-/// What ran when the engine was stopped begins again at a date of its own, and the time before counts as lost.
+/// Tasks that ran when the engine was stopped begin again at a date of their own, and the time before counts as lost.
 #[test]
 fn times_after_an_interruption_are_those_of_attempts() {
     let place = Place::new();
@@ -782,6 +782,9 @@ fn times_after_an_interruption_are_those_of_attempts() {
         let plain = size.replacen('"', "", 2);
         assert!(written.contains(size) || written.contains(&plain), "{size}: {written}");
     }
+    // The run keeps its own files.
+    let error = place.fails(2, "calibrate r -o ./r/");
+    assert!(error.contains("is the folder of a run"), "{error}");
     place.ok("run learnt/workflow.toml --platform learnt/platform.toml --folder again");
     assert_eq!(place.read("again/results/b"), "fourfourfour");
     place.ok("simulate --replay r");

@@ -77,7 +77,7 @@ impl Cluster {
     fn node(&self, node: &str, state: &str) {
         let words = [&format!("nodename={node}"), &format!("state={state}"), "reason=test"];
         let done = self.command("scontrol").arg("update").args(words).output().unwrap();
-        // A node that was down may have come back of itself.
+        // A node that was down may have come back by itself.
         assert!(done.status.success() || state == "resume", "{node}: {state}");
     }
 
@@ -193,7 +193,7 @@ fn a_whole_run(cluster: &Cluster) {
     assert_eq!(std::fs::read_dir(run.join("pilots/made")).unwrap().count(), 0);
 }
 
-/// How many times engine, pilots and tasks are killed; more by hand.
+/// Number of times engine, pilots and tasks are killed; more by hand.
 fn rounds() -> usize {
     std::env::var("KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(6)
 }
@@ -202,7 +202,7 @@ fn kills_repeat_nothing_that_was_done(cluster: &Cluster) {
     kills(cluster, SHARED, "--policy slackline", rounds());
 }
 
-/// Files are copied from node to node; what lies on a node is out of reach until its next pilot is there, and
+/// Files are copied from node to node; what is on a node is out of reach until its next pilot is there, and
 /// a policy may decide to do it again rather than wait. Nothing else is repeated. Pilots are impatient: those
 /// that an engine leaves end before another takes up the run.
 fn kills_repeat_nothing_where_nodes_share_nothing(cluster: &Cluster) {
@@ -503,7 +503,7 @@ fn an_impostor_takes_the_port(cluster: &Cluster) {
     assert_eq!(log(&run).matches("\"process\"").count(), 4);
 }
 
-/// What Slurm does not take is said at once, and nothing begins; what it would replace in names it leaves alone.
+/// Refusals of Slurm are reported at once, and nothing begins; patterns in names are not replaced.
 fn refusals_are_told_and_names_are_taken_as_they_are(cluster: &Cluster) {
     let place = Place::new();
     place.write("nodes.toml", SHARED);
@@ -606,7 +606,7 @@ fn options_of_the_platform_arrive_and_stop_leaves_nothing(cluster: &Cluster) {
             let stopped = cluster.ok(&place, "stop pilots --json");
             assert!(stopped.contains("\"state\": \"stopped\""), "{stopped}");
         } else {
-            // The engine dies, and its job goes on without it.
+            // The engine dies, and its job continues without it.
             let status: Value = serde_json::from_str(&place.ok("status job --json")).unwrap();
             kill(status["process"]["pid"].as_u64().unwrap() as u32);
             let stopped = cluster.ok(&place, "stop job --json");
@@ -648,7 +648,7 @@ fn name_ends(entry: &std::fs::DirEntry, end: &str) -> bool {
     entry.file_name().to_string_lossy().ends_with(end)
 }
 
-/// What Slurm says of the job in which a task runs, and the devices that the task sees.
+/// Slurm's description of the job in which a task runs, and the devices that the task sees.
 #[test]
 fn jobs_ask_for_the_memory_and_devices_of_their_tasks() {
     let Some(cluster) = Cluster::start() else { return };

@@ -44,7 +44,7 @@ pub fn planner_name(text: &str) -> Result<String, String> {
         None if slackline_schedule::nondet::Method::find(text).is_some() => Ok(text.to_lowercase()),
         None => {
             let hint = did_you_mean(text, registry::names());
-            Err(format!("there is no such planner{hint} `slackline algorithms` lists them all"))
+            Err(format!("there is no such planner{hint}; `slackline algorithms` lists them all"))
         }
     }
 }

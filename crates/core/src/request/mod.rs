@@ -33,6 +33,9 @@ const RETRIES: u32 = 3;
 /// Seconds that pilots wait for an engine.
 const PATIENCE: f64 = 600.0;
 
+/// The usual [`SlurmSettings::wall_safety`].
+const WALL_SAFETY: f64 = 1.25;
+
 /// Asks for plans of workflows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -443,6 +446,13 @@ pub struct SlurmSettings {
     pub pilots: Option<(u32, u32)>,
     /// Seconds without an engine after which a pilot ends.
     pub patience: f64,
+    /// Ratio, 1 or more, of the time that a pilot must have left for a task to its estimate.
+    #[serde(skip_serializing_if = "is_usual_safety")]
+    pub wall_safety: f64,
+}
+
+fn is_usual_safety(safety: &f64) -> bool {
+    *safety == WALL_SAFETY
 }
 
 fn is_usual_factor(factor: &f64) -> bool {
@@ -704,6 +714,7 @@ impl Default for SlurmSettings {
             sbatch: Vec::new(),
             pilots: None,
             patience: PATIENCE,
+            wall_safety: WALL_SAFETY,
         }
     }
 }

@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// changed since: clocks of file systems are coarse.
 const SURELY_OLDER: f64 = 2.0;
 
-/// What a request for a run comes to.
+/// Result of a request for a run.
 pub enum Start {
     /// A run that can be driven.
     Run(Box<OpenRun>),
@@ -39,7 +39,7 @@ pub enum Start {
     UpToDate(UpToDateReport),
 }
 
-/// What a request for a rehearsal comes to.
+/// Result of a request for a rehearsal.
 pub enum Rehearsal {
     /// A run that can be rehearsed.
     Run(Box<RunSession>),
@@ -75,7 +75,7 @@ pub(super) fn results(whole: &Workflow) -> BTreeSet<String> {
     names.map(str::to_string).collect()
 }
 
-/// What a run may take from what was done in its folder. Where the run begins, what is no longer right leaves the
+/// Earlier results in its folder that a run may reuse. Where the run begins, outdated files leave the
 /// folder of results.
 pub(super) fn reuse(
     session: &RunSession,
@@ -221,6 +221,22 @@ impl LastRun {
         last.left.retain(|(_, process)| is_there(*process));
         last
     }
+}
+
+/// Most records that are lived through when a run goes on: half a second.
+const MOST_PLAYED: usize = 20_000;
+
+/// The change of a definition that only stands for what was done before.
+const LONG: &str = "the log is long: what is done is kept as it lies there, and the rest is planned anew";
+
+/// Whether a run that is not over has so long a log that it goes on without being lived through: an engine that is
+/// killed again and again shall make headway. On a cluster jobs of the run may go on, which the log alone tells.
+pub(super) fn is_long(recovered: &Recovered) -> Result<bool, Failure> {
+    if recovered.records.len() <= MOST_PLAYED || ending(&recovered.records).is_some() {
+        return Ok(false);
+    }
+    let (request, _) = settings::of_header(&recovered.header)?;
+    Ok(request.execution.slurm.is_none() && request.force.is_empty())
 }
 
 /// Settings that say how a request is carried out, not what comes of it.
@@ -377,7 +393,7 @@ impl RunInput {
         Ok((digests, stamps))
     }
 
-    /// What has to be done in a folder.
+    /// The tasks to run in a folder.
     fn agenda(
         &self,
         root: &Path,
@@ -457,10 +473,14 @@ impl RunInput {
         let state = LastRun::of(&recovered.records);
         let forces = !self.request.force.is_empty() || retry;
         let same_version = last.version == env!("CARGO_PKG_VERSION");
-        if state.finished.is_none() && changes.is_empty() && !forces && same_version {
-            return super::resumed(path, held, recovered, context);
-        }
         let workflow = &self.document.workflow;
+        let is_cut_short = is_long(&recovered)? && workflow.control().is_none();
+        if state.finished.is_none() && changes.is_empty() && !forces && same_version {
+            if !is_cut_short {
+                return super::resumed(path, held, recovered, context);
+            }
+            changes.push(LONG.to_string());
+        }
         if let Some((task, process)) = state.left.iter().find(|(task, _)| {
             let task = task.split('#').next().unwrap_or(task);
             workflow.find_task(task).is_none()
@@ -503,10 +523,15 @@ impl RunInput {
         if header.source.as_ref().is_none_or(|source| source.starts_with(held.root())) {
             header.source.clone_from(&last.source);
         }
-        header.part = Some(definition(agenda, changes));
         header.estimates = self.estimates_of(&history);
+        if let Some(estimates) = header.estimates.as_mut().filter(|_| is_cut_short) {
+            // Those of tasks that are done would only make the log longer.
+            let left: BTreeSet<&str> = agenda.redo.iter().map(|redo| redo.task.as_str()).collect();
+            estimates.tasks.retain(|task, _| left.contains(task.as_str()));
+        }
+        header.part = Some(definition(agenda, changes));
         (header.input_digests, header.input_stamps) = given;
-        let number = recovered.earlier.len() + 2;
+        let number = recovered.skipped + recovered.earlier.len() + 2;
         let end = self.format.extensions().first().copied().unwrap_or("txt");
         let names = [format!("workflow-{number}.{end}"), format!("platform-{number}.toml")];
         let mut copies = Vec::new();
@@ -530,7 +555,7 @@ impl RunInput {
         if is_empty {
             return finish_at_once(&path, session, held, &recovered, up_to_date);
         }
-        let log = LogStart::Define(Box::new(recovered));
+        let log = LogStart::Define(Box::new(recovered), Box::new(history));
         let open = OpenRun { session, path, folder: held, log, records: Vec::new() };
         Ok(Start::Run(Box::new(open)))
     }

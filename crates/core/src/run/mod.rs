@@ -39,6 +39,7 @@ use slackline_machines::detect::local;
 use slackline_machines::folder::{self, FolderError, Header, RunFolder, RunLog};
 use slackline_machines::slurm;
 use slackline_machines::surroundings;
+use slackline_machines::up_to_date::History;
 use slackline_model::control::Control;
 use slackline_model::platform::Charges;
 use slackline_model::workflow::REFERENCE_SPEED;
@@ -50,8 +51,9 @@ use std::path::{Component, Path, PathBuf};
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Failure {
         match error {
-            FolderError::Unfit { .. } => Failure::input(error)
-                .with_help("slackline resume RUN goes on with a run; a new one takes a new folder"),
+            FolderError::Unfit { .. } => Failure::input(error).with_help(
+                "slackline resume RUN continues with a run; a new one takes a new folder",
+            ),
             FolderError::Io { error: ref e, .. } if e.kind() == ErrorKind::PermissionDenied => {
                 Failure::input(error)
             }
@@ -90,8 +92,8 @@ pub struct OpenRun {
 pub(crate) enum LogStart {
     /// There is none yet.
     Create,
-    /// It has runs in the same folder, and this one follows.
-    Define(Box<Recovered>),
+    /// It has runs in the same folder, and this one follows what was done in them.
+    Define(Box<Recovered>, Box<History>),
     /// It has the beginning of this run.
     Open(RunLog),
 }
@@ -245,7 +247,9 @@ impl RunInput {
             let id = self.header("")?.id;
             let options = slurm.options(id, &self.platform, None)?;
             let waits = slurm::check(&self.platform, &self.document.workflow, &options);
-            let refused = |why| Failure::work(format!("Slurm refuses the jobs of this run: {why}"));
+            let refused = |why: slurm::SlurmError| {
+                Failure::work(format!("Slurm refuses the jobs of this run: {why}"))
+            };
             waits.map_err(refused)?.iter().for_each(|why| context.note(why));
         }
         if self.request.execution.slurm.is_none() {
@@ -327,7 +331,7 @@ impl RunInput {
             [(&header.workflow, text.as_str()), (&header.platform, platform.as_str())]
         {
             let path = folder.root().join(name);
-            files.write(&path, |out| out.write_all(text.as_bytes()))?;
+            files.rewrite(&path, |out| out.write_all(text.as_bytes()))?;
             header.digests.insert(name.clone(), checksum(&path)?);
         }
         Ok(header)
@@ -341,14 +345,14 @@ pub struct Driver {
     records: Vec<(f64, Record)>,
 }
 
-/// Reads the log of a run that goes on. With `force` one that is damaged before whole records is cut there, and the
+/// Reads the log of a run to resume. With `force` one that is damaged before whole records is cut there, and the
 /// rest kept beside it.
 fn recovered(
     held: &RunFolder,
     force: bool,
     context: &mut Context<'_>,
 ) -> Result<Recovered, Failure> {
-    let recovered = folder::read(held.root()).map_err(Failure::input)?;
+    let recovered = folder::read_last(held.root()).map_err(Failure::input)?;
     let Some(torn) = &recovered.torn else { return Ok(recovered) };
     let (log, kept) = (held.log(), recovered.lines);
     let side = recovered.side_file(&log);
@@ -367,7 +371,7 @@ fn recovered(
             recovered.follow
         );
         return Err(Failure::input(message).with_help(format!(
-            "put the log back as it was; or resume --force goes on from record {kept}, does again what \
+            "put the log back as it was; or resume --force continues from record {kept}, does again what \
              came after it, and keeps {rest} in {side}"
         )));
     }
@@ -413,7 +417,8 @@ fn crowded(platform: &Platform) -> Option<String> {
 
 impl OpenRun {
     /// Opens the folder of a run that was interrupted, or not all of whose tasks could be done: these are tried again then,
-    /// with `retry` also if the run is not over. An edited workflow is adopted. With `force` a log that is damaged
+    /// with `retry` also if the run is not over. An edited workflow is adopted. Of a long run what is done is taken as it
+    /// lies there, and the rest begins anew. With `force` a log that is damaged
     /// before whole records is cut there, and the rest kept beside it.
     pub fn resume(
         path: &Path,
@@ -425,7 +430,7 @@ impl OpenRun {
         let recovered = recovered(&held, force, context)?;
         let header = &recovered.header;
         let failed = again::ending(&recovered.records) == Some(false) && header.source.is_some();
-        if failed || retry || again::is_edited(header) {
+        if failed || retry || again::is_edited(header) || again::is_long(&recovered)? {
             return again::adopted(path, held, recovered, failed || retry, context);
         }
         resumed(path.to_path_buf(), held, recovered, context)

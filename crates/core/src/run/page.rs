@@ -139,7 +139,7 @@ pub fn utc(seconds: f64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// What is known of a run, for its page.
+/// Facts of a run, for its page.
 struct Page<'h> {
     history: &'h RunHistory,
     status: StatusReport,

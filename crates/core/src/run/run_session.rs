@@ -482,9 +482,11 @@ impl RunSession {
             LogStart::Create => {
                 RunLog::create(&folder.log(), &self.header).map_err(Failure::work)?
             }
-            LogStart::Define(recovered) => {
+            LogStart::Define(recovered, history) => {
                 let log = RunLog::resume(&folder.log(), &recovered).map_err(Failure::work)?;
                 log.define(&self.header).map_err(Failure::work)?;
+                // Without it all of the log is read the next time.
+                let _ = folder::keep_snapshot(&folder.log(), &recovered, &history);
                 log
             }
         };
@@ -650,7 +652,7 @@ impl RunSession {
                 let policy = &self.header.policy;
                 Failure::work(format!("the run departs from its log: {why}")).with_help(format!(
                     "policy '{policy}' of version {now} decides otherwise than that of version {then}, which \
-                     began the run; what is done still lies in {}",
+                     began the run; slackline resume --retry-failed {} keeps what is done and plans the rest anew",
                     root.display()
                 ))
             }

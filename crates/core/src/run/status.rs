@@ -1,4 +1,4 @@
-//! State and log of a real run, also while it goes on: the JSON documents `slackline/status/1` and `slackline/log/1`.
+//! State and log of a real run, also while it is under way: the JSON documents `slackline/status/1` and `slackline/log/1`.
 
 use super::history::{AttemptHistory, AttemptState, RunHistory};
 use crate::failure::Failure;
@@ -54,7 +54,7 @@ pub struct StatusReport {
     pub policy: String,
     /// The state.
     pub state: RunState,
-    /// Why it stands still, or failed.
+    /// Why it is stalled, or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Tasks of the workflow, as far as they are known.

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use slackline_engine::{
-    Arrivals, Coming, Ending, Execution, Inputs, Outcome, Settings, Simulated, Unfolding,
+    Arrivals, Coming, Ending, Execution, Inputs, Outcome, Settings, Simulated, SupplyError,
+    Unfolding,
 };
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, Matrix, PlatformBuilder, RoutingKind,
@@ -214,7 +215,7 @@ fn dmheft_places_tasks_that_appear_over_several_hosts() {
             let half = more.add_task(moldable(name, 4.0)).unwrap();
             more.add_edge(ended, half, 4.0).unwrap();
         }
-        more.build().map(Some).map_err(|e| e.to_string())
+        more.build().map(Some).map_err(|e| SupplyError::from(e.to_string()))
     };
     let work = [8.0, 4.0, 4.0];
     let truth = |task: TaskId, procs: &[ProcId]| work[task.index()] / procs.len() as f64;
@@ -252,9 +253,10 @@ fn dmheft_places_tasks_that_appear_over_several_hosts() {
 fn sources(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => sources(&path, found),
-            false => found.push(path),
+        if path.is_dir() {
+            sources(&path, found);
+        } else {
+            found.push(path);
         }
     }
 }

@@ -219,7 +219,7 @@ impl Policy for ToldOfAll {
     }
 }
 
-/// Says the same whenever it is called, and remembers why that was refused.
+/// Returns the same at every call, and remembers why that was refused.
 struct Stubborn {
     says: Decision,
     told: Vec<String>,
@@ -279,7 +279,7 @@ fn a_decision_that_breaks_a_rule_is_refused_with_the_rule() {
     assert!(why.contains("'v0' has no processor"), "{why}");
 }
 
-/// Who takes records as they come gets all of them, whatever of them is kept.
+/// A listener gets every record, whichever of them are kept.
 #[test]
 fn a_trace_can_be_told_and_kept_without_levels() {
     let stage = || {

@@ -118,7 +118,7 @@ fn five_hosts_hand_over_to_three() {
     assert!(close(outcome.makespan, 1.0 + (0.5 + 0.5) + 1.0), "{}", outcome.makespan);
 }
 
-/// What stays is free, or crosses the links of its hosts, as is asked.
+/// Data that stay are free, or cross the links of their hosts, by option.
 #[test]
 fn data_that_stay_may_be_charged() {
     let work = chain(spread("a", 2.0, 0.0), spread("b", 2.0, 0.0), 20.0);
@@ -139,7 +139,7 @@ fn data_that_stay_may_be_charged() {
     assert!(close(outcome.makespan, 1.0 + (0.5 + 2.0) + 2.0), "{}", outcome.makespan);
 }
 
-/// What lies over several hosts is there: nobody makes it again.
+/// Data spread over several hosts are present: their producers are not repeated.
 #[test]
 fn results_of_wide_tasks_are_not_taken_for_lost() {
     let work = chain(spread("a", 4.0, 0.0), spread("b", 4.0, 0.0), 1.0);

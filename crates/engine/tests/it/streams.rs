@@ -1,4 +1,4 @@
-//! What holds of every policy for several workflows, over random streams.
+//! Properties of every policy for several workflows, over random streams.
 
 #![allow(clippy::unwrap_used)]
 
@@ -197,7 +197,7 @@ fn is_ready(now: &Situation, task: TaskId) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..slackline_testkit::cases(96) })]
 
     #[test]
     fn nobody_starves_and_nothing_idles(stream in streams()) {

@@ -34,7 +34,7 @@
 //! work = "1Gf"
 //! ```
 //!
-//! Where no speed explains the times, every task has `seconds = { fast = 10, slow = 45 }`: its time per host or
+//! Without a speed that explains the times, every task has `seconds = { fast = 10, slow = 45 }`: its time per host or
 //! class of hosts. Other speed-up models are `speedup = [1, 0.6, 0.45]` (time on 1, 2, 3 ... cores over time on
 //! one) and `downey = { parallelism = 8, sigma = 0.5 }`. A fixed number of cores without a model means that the
 //! time was taken at that width.

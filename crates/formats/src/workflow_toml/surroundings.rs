@@ -1,4 +1,4 @@
-//! What tasks find around them: `env`, `shell`, `container`, `conda`, `modules`, `time-limit`, `retries` and `temp`.
+//! Environments of tasks: `env`, `shell`, `container`, `conda`, `modules`, `time-limit`, `retries` and `temp`.
 
 use super::reader::Span;
 use serde::Deserialize;
@@ -89,7 +89,7 @@ pub(super) struct Stated<'f> {
     pub(super) outputs: &'f [Spanned<String>],
 }
 
-/// What is wrong, and its place where it has one of its own.
+/// Cause of an error, and its place where it has one of its own.
 type Wrong = (Option<Span>, String);
 
 impl Stated<'_> {

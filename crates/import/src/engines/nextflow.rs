@@ -260,7 +260,7 @@ fn links_in(folder: &Path, depth: usize, links: &mut Vec<PathBuf>) {
     }
 }
 
-/// The task in whose work folder a path lies: two components `f5/3daca95df5…`, of which traces show the beginning.
+/// The task in whose work folder a path is: two components `f5/3daca95df5…`, of which traces show the beginning.
 fn maker_of(path: &Path, makers: &HashMap<&str, usize>) -> Option<usize> {
     let parts: Vec<&str> = path
         .components()

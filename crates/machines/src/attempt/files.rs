@@ -99,6 +99,10 @@ fn check_stamp(file: &File, stamp: Option<Stamp>) -> std::io::Result<()> {
 /// Message about a user's file that was modified during the run.
 const CHANGED: &str = "has changed since the run began";
 
+/// Size in bytes from which files of the user are linked for the superuser, too, whom their mode does not keep from
+/// writing: a copy for each attempt would fill disks, and what was written to is found after the attempt.
+const LINKED_FOR_ANYBODY: u64 = 16 << 20;
+
 /// Bytes that are read or copied at a time.
 const CHUNK: usize = 1 << 18;
 
@@ -128,7 +132,7 @@ pub(super) fn make(folder: &Path) -> std::io::Result<()> {
 
 /// Inputs of an attempt.
 pub(super) struct Inputs<'a> {
-    /// The name that the task knows, and where the file lies.
+    /// The name that the task knows, and where the file is.
     pub(super) files: &'a [(String, PathBuf)],
     /// Those that are the user's own, by position.
     pub(super) own: &'a [(usize, Option<Stamp>)],
@@ -140,7 +144,7 @@ pub(super) struct Inputs<'a> {
 
 /// Brings inputs into a folder under their names. Files of a store are linked where nobody can write
 /// through the link: they are read-only, and this user is not exempt from that. All others are copied. Those of the
-/// user are brought into the store once, and linked from there alone.
+/// user are brought into the store once, and linked from there alone; [`spoilt`] finds what was written to all the same.
 pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, AttemptError> {
     let mut linked = Vec::new();
     let mut programs = false;
@@ -165,6 +169,7 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Att
             (Ok(Some(stamp)), Some(folder)) => keep(from, &folder.join(name), stamp),
             _ => Ok(None),
         };
+        let is_kept = matches!(kept, Ok(Some(_)));
         let stored = match (&stamp, &kept) {
             (Err(_), _) => Some(from),
             (Ok(_), Ok(kept)) => kept.as_ref(),
@@ -173,7 +178,7 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Att
         let stamp = stamp.map_or(None, |at| inputs.own[at].1);
         let brought =
             kept.as_ref().map_err(|e| Error::new(e.kind(), e.to_string())).and_then(|_| {
-                with_parents(&to, || match stored.filter(|path| is_fixed(path)) {
+                with_parents(&to, || match stored.filter(|path| is_kept || is_fixed(path)) {
                     Some(path) => match fs::hard_link(path, &to) {
                         Ok(()) => {
                             let meta = fs::metadata(&to)?;
@@ -226,9 +231,9 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Att
 static KEEPING: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
 
 /// Brings a file of the user into a store, read-only, where it is not there in this state yet. Returns where it is; nowhere
-/// for the superuser, who could write to it all the same.
+/// for small files of the superuser, who could write to them all the same.
 fn keep(from: &Path, to: &Path, stamp: Stamp) -> std::io::Result<Option<PathBuf>> {
-    if rustix::process::geteuid().is_root() {
+    if stamp.bytes < LINKED_FOR_ANYBODY && rustix::process::geteuid().is_root() {
         return Ok(None);
     }
     let lock = {
@@ -410,7 +415,7 @@ fn parent_of(work: &OwnedFd, name: &str) -> Result<(Option<OwnedFd>, OsString), 
         parent = Some(inner.map_err(|error| match error {
             Errno::NOENT => format!("output '{name}' was not written"),
             Errno::NOTDIR | Errno::LOOP => {
-                format!("output '{name}' lies behind a link, or in what is no folder")
+                format!("output '{name}' is behind a link, or in what is no folder")
             }
             error => format!("output '{name}': {}", Error::from(error)),
         })?);
@@ -420,7 +425,7 @@ fn parent_of(work: &OwnedFd, name: &str) -> Result<(Option<OwnedFd>, OsString), 
 
 const READ: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
-/// Checks one output; links and folders are none, nor is what lies behind them.
+/// Checks one output; links and folders are none, nor is what is behind them.
 fn look_at(work: &OwnedFd, name: &str, checksum_limit: Option<u64>) -> Result<Found, String> {
     let (parent, last) = parent_of(work, name)?;
     let opened = openat(parent.as_ref().unwrap_or(work), &last, READ, Mode::empty());

@@ -59,7 +59,7 @@ impl MachineBackend<'_> {
         }
     }
 
-    /// Whether a file is one of the user's, and lies at a host from the beginning.
+    /// Whether a file is one of the user's, and is at a host from the beginning.
     pub(super) fn is_given(&self, file: FileId, host: HostId) -> bool {
         let platform = self.platform();
         self.workflow().producer(file).is_none()

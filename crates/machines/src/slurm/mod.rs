@@ -4,7 +4,7 @@
 //!
 //! A host can work as long as its pilot is there. Where the platform says that machines are leased, an
 //! order submits the pilot; everywhere else pilots are submitted at the beginning, and again whenever
-//! one has ended. The folder of the run is shared by all nodes: what lies in the store of a host
+//! one has ended. The folder of the run is shared by all nodes: what is in the store of a host
 //! outlives its pilot.
 
 mod address;
@@ -20,7 +20,7 @@ mod slurm_client;
 mod tests;
 
 pub use address::{Found, address};
-pub use check::{check, check_words};
+pub use check::{SlurmError, check, check_words};
 pub(crate) use pilot::slurm_seconds;
 pub use pilot::{Pilot, PilotError};
 pub use slurm_client::cancel_jobs;
@@ -35,9 +35,13 @@ use pilot_slot::PilotSlot;
 use protocol::{FromPilot, JobTime, Post, ToPilot};
 use serde::{Deserialize, Serialize};
 use slackline_engine::{Accepted, BackendError, Liveness, OpError, OpId};
+use slackline_model::platform::BatchOptions;
 use slackline_model::workflow::Command;
-use slackline_model::{HostId, Platform};
-use slurm_client::{Refusal, Said, SlurmClient, State, Submission, Ticket, gres, licences, of_ids};
+use slackline_model::units::fmt_seconds;
+use slackline_model::{HostId, Platform, TaskId};
+use slurm_client::{
+    Refusal, Said, SlurmClient, State, Submission, Ticket, gres, licences, of_ids, option_name,
+};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -48,7 +52,7 @@ use std::time::{Duration, Instant};
 /// Time that a pilot gets to call again before it counts as gone.
 const RETURN: Duration = Duration::from_secs(2);
 
-/// Time that pilots get to call an engine that goes on.
+/// Time that pilots get to call an engine that resumes.
 const GREETING: Duration = Duration::from_secs(10);
 
 /// Time between two considerations of the number of pilots.
@@ -59,6 +63,23 @@ const IDLE_PILOT: Duration = Duration::from_secs(20);
 
 /// Seconds of a batch job for one task beyond the time limit of its attempt.
 const MARGIN: f64 = 60.0;
+
+/// Least seconds that a batch job for one task asks for, and the ratio of what it asks for to the estimate.
+const LEAST_TIME: f64 = 600.0;
+const ABOVE_ESTIMATE: f64 = 1.5;
+
+/// Growth of the time asked for after a batch job for one task was ended because its time was over.
+const MORE_TIME: f64 = 2.0;
+
+/// Seconds before its announced end in which a batch job for one task that goes counts as having come to it.
+const AT_END: f64 = 2.0;
+
+/// Seconds before the end of a pilot by which its tasks have to be over, and the part of its time that is the most.
+const GRACE: f64 = 60.0;
+const GRACE_PART: f64 = 0.1;
+
+/// Time that a silent job for one task gets, beyond that of a pilot, until the batch system has said how it ended.
+const VERDICT: Duration = Duration::from_secs(8);
 
 /// Time without work after which a pilot is replaced that has too little time left for the next task.
 const IDLE: Duration = Duration::from_secs(1);
@@ -87,12 +108,14 @@ pub struct SlurmOptions {
     pub called: IpAddr,
     /// Time between two looks at the queue, where it does not depend on the number of jobs.
     pub squeue_interval: Option<Duration>,
-    /// Words that every submission gets besides ours.
+    /// Words that every submission gets in addition to ours.
     pub sbatch: Vec<String>,
     /// Fewest and most pilots at once; one for every host where there are none.
     pub pilots: Option<(u32, u32)>,
     /// Seconds without an engine after which a pilot ends.
     pub patience: f64,
+    /// Ratio of the time that a pilot must have left for a task to its estimate.
+    pub wall_safety: f64,
     /// Names the run among all others.
     pub run: String,
     /// The program that pilots run.
@@ -130,6 +153,9 @@ pub struct Slurm<'p> {
     idle: BTreeMap<HostId, Instant>,
     /// Seconds that batch jobs for a host have for tasks, as the last pilot said when it began.
     whole: BTreeMap<HostId, f64>,
+    /// Seconds that the batch job for a task asked for last, and that the next has to ask for at least.
+    asked: BTreeMap<TaskId, f64>,
+    too_short: BTreeMap<TaskId, f64>,
 }
 
 impl<'p> Slurm<'p> {
@@ -192,6 +218,8 @@ impl<'p> Slurm<'p> {
             scaled: Instant::now(),
             idle: BTreeMap::new(),
             whole: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            too_short: BTreeMap::new(),
         })
     }
 
@@ -233,7 +261,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// Fits the number of pilots to the work: twice as many where all are there and busy, fewer where one has had
-    /// nothing to do for a while and what lies on its host stays in reach.
+    /// nothing to do for a while and what is on its host stays in reach.
     fn scale(&mut self) {
         let Some((least, most)) = self.options.pilots else { return };
         if !self.listed || self.settling || self.scaled.elapsed() < SCALE_PACE {
@@ -364,9 +392,13 @@ impl<'p> Slurm<'p> {
         let (options, seconds) = match post.only {
             Some(_) => {
                 let kind = slot.granted(KIND_VARIABLE).unwrap_or_default();
-                let limit = slot.held_job().and_then(|job| job.attempt.limits.seconds);
                 let options = batch.of_kind(&kind);
-                (options.clone(), limit.map(|limit| limit + MARGIN).or(options.seconds))
+                let job = slot.held_job();
+                let seconds = job.and_then(|job| self.time_of(job, options.seconds));
+                if let (Some(job), Some(seconds)) = (job, seconds) {
+                    self.asked.insert(job.label.task, seconds);
+                }
+                (options, seconds)
             }
             None => {
                 let own = host.resources.as_ref().and_then(|own| own.wall_time);
@@ -385,6 +417,38 @@ impl<'p> Slurm<'p> {
             seconds,
             options,
         });
+    }
+
+    /// Seconds of wall time that a batch job for one task asks for: those of its time limit, or those that the platform
+    /// says or follow from the estimate, and more where the last was too short.
+    fn time_of(&self, job: &Job, stated: Option<f64>) -> Option<f64> {
+        if let Some(limit) = job.attempt.limits.seconds {
+            return Some(limit + MARGIN);
+        }
+        let estimated = job.seconds.map(|s| (ABOVE_ESTIMATE * s).max(LEAST_TIME));
+        let least = self.too_short.get(&job.label.task).copied();
+        stated.or(estimated).map(|seconds| least.map_or(seconds, |least| seconds.max(least)))
+    }
+
+    /// Whether users say how long batch jobs last: then no job asks for more.
+    fn is_time_fixed(&self) -> bool {
+        let words = |batch: &BatchOptions| batch.seconds.is_some() || says_time(&batch.words);
+        says_time(&self.options.sbatch) || self.platform.batch().is_some_and(words)
+    }
+
+    /// The result of a batch job for one task that ended because its time was over: the next asks for more.
+    fn time_is_over(&mut self, post: Post) -> Option<JobResult> {
+        let job = self.slots.get(&post)?.held_job()?;
+        let label = job.label.clone();
+        // An engine before this one may have asked.
+        let asked = self.asked.get(&label.task).or(self.whole.get(&post.host)).copied();
+        let after = asked.map_or(String::new(), |asked| format!(" of {}", fmt_seconds(asked)));
+        let why = format!("TIMEOUT: the time{after} of its batch job was over");
+        if let Some(asked) = asked {
+            self.too_short.insert(label.task, MORE_TIME * asked);
+        }
+        let how = Err(AttemptError::Failed { why, exit: None, last_lines: Vec::new() });
+        Some(JobResult { label, how })
     }
 
     /// Hears what pilots and batch system have said.
@@ -507,7 +571,7 @@ impl<'p> Slurm<'p> {
                 for (ticket, (job, state)) in &jobs {
                     match self.slots.get_mut(&ticket.post) {
                         Some(slot) => {
-                            slot.stands(ticket.number, job, state);
+                            slot.job_changed(ticket.number, job, state);
                             if let Some(why) = state.is_vain() {
                                 let why =
                                     format!("its batch job {job} would wait for ever ({why})");
@@ -532,7 +596,8 @@ impl<'p> Slurm<'p> {
     fn tend(&mut self) {
         for post in self.slots.keys().copied().collect::<Vec<_>>() {
             let Some(slot) = self.slots.get_mut(&post) else { continue };
-            if let Some(why) = slot.is_gone(RETURN) {
+            let patience = if post.only.is_some() { RETURN + VERDICT } else { RETURN };
+            if let Some(why) = slot.is_gone(patience) {
                 // It may have made something that nobody heard of.
                 self.find_made(post);
                 self.lose(post, why);
@@ -562,6 +627,13 @@ impl<'p> Slurm<'p> {
         {
             return self.take(post, made);
         }
+        if post.only.is_some()
+            && (why.contains(TIMEOUT) || slot.left() < AT_END)
+            && let Some(made) = self.time_is_over(post)
+        {
+            return self.take(post, made);
+        }
+        let Some(slot) = self.slots.get_mut(&post) else { return };
         let why = format!("the pilot on '{name}' is gone: {why}");
         let ops = slot.lose();
         match slot.lease() {
@@ -625,6 +697,14 @@ impl<'p> Slurm<'p> {
 
 /// The state of a batch job that used more memory than it had.
 const OUT_OF_MEMORY: &str = "OUT_OF_MEMORY";
+
+/// The state of a batch job whose time was over.
+const TIMEOUT: &str = "TIMEOUT";
+
+/// Whether words for `sbatch` say how long jobs last.
+fn says_time(words: &[String]) -> bool {
+    words.iter().any(|word| option_name(word) == "--time")
+}
 
 /// Result of a job that used more memory than it was granted.
 fn out_of_memory(job: &Job) -> Option<JobResult> {
@@ -692,11 +772,15 @@ impl Executor for Slurm<'_> {
 
     fn room(&self, host: HostId) -> Room {
         let whole = self.whole.get(&host).copied().unwrap_or(f64::INFINITY);
-        let left = match (self.options.mode, self.slots.get(&Post { host, only: None })) {
-            (Mode::Pilots, Some(slot)) => slot.left(),
-            _ => whole, // every job has all of it
-        };
-        Room { left, whole }
+        match (self.options.mode, self.slots.get(&Post { host, only: None })) {
+            (Mode::Pilots, Some(slot)) => {
+                let (left, safety) = (slot.left(), self.options.wall_safety);
+                Room { left, whole, grace: GRACE.min(GRACE_PART * whole), safety }
+            }
+            // Every job has all of it, or asks for as much as it needs.
+            (Mode::Job, _) if !self.is_time_fixed() => Room::ENDLESS,
+            _ => Room { left: whole, whole, ..Room::ENDLESS },
+        }
     }
 
     fn outgrown(&mut self, host: HostId) {
@@ -753,7 +837,7 @@ impl Executor for Slurm<'_> {
             let idle = self.slots.iter().filter(|(_, slot)| !slot.is_wanted());
             let idle: Vec<Post> = idle.map(|(post, _)| *post).collect();
             idle.into_iter().for_each(|post| self.dismiss(post));
-            // Nobody asks for what is left of jobs that were begun anew.
+            // Nobody asks for what is left of jobs that were begun again.
             for made in self.places.kept() {
                 if !self.slots.values().any(|slot| slot.knows(&made.label)) {
                     self.places.forget(made.label.op);

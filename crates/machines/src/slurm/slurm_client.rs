@@ -1,6 +1,8 @@
 //! The batch system, through its own commands. They may hang while its controller is away: a thread of
 //! its own gives them and tells what they said.
 
+use super::check::SlurmError;
+use super::pilot::slurm_seconds;
 use super::protocol::Post;
 use slackline_engine::OpId;
 use slackline_model::platform::BatchOptions;
@@ -79,7 +81,7 @@ pub(super) struct Submission {
     pub(super) output: PathBuf,
     /// Seconds of wall time, where it is known what the job takes.
     pub(super) seconds: Option<f64>,
-    /// What the platform says of such jobs.
+    /// Options of such jobs from the platform.
     pub(super) options: BatchOptions,
 }
 
@@ -94,7 +96,7 @@ const SHORT: [(&str, &str); 6] = [
 ];
 
 /// The long name of the option in an argument of `sbatch`.
-fn option_name(word: &str) -> &str {
+pub(super) fn option_name(word: &str) -> &str {
     let short = SHORT.iter().find(|(short, _)| word.starts_with(short) && !word.starts_with("--"));
     short.map_or(word.split(['=', ' ']).next().unwrap_or(word), |(_, long)| long)
 }
@@ -130,7 +132,7 @@ impl Submission {
         let minutes = self.seconds.map(|seconds| (seconds / 60.0).ceil().max(1.0));
         words.extend(minutes.map(|minutes| format!("--time={minutes}")));
         words.extend(options.words.iter().cloned());
-        // Nothing is asked for twice: what the user says stands alone.
+        // Nothing is asked for twice: words of the user replace them.
         let said: Vec<&str> = extra.iter().map(|word| option_name(word)).collect();
         words.retain(|word| !said.contains(&option_name(word)));
         words.extend(extra.iter().cloned());
@@ -139,8 +141,10 @@ impl Submission {
 }
 
 /// Cancels the batch jobs of a run, whoever submitted them for it, and returns how many there were.
-pub fn cancel_jobs(run: &str) -> Result<usize, String> {
-    let queue = say("squeue", &["--me", "--noheader", "--format=%A %j"], "", PATIENCE)?;
+pub fn cancel_jobs(run: &str) -> Result<usize, SlurmError> {
+    let ask =
+        |program, words: &[&str]| say(program, words, "", PATIENCE).map_err(SlurmError::Command);
+    let queue = ask("squeue", &["--me", "--noheader", "--format=%A %j"])?;
     let mut jobs: Vec<&str> = queue
         .lines()
         .filter_map(|line| line.trim().split_once(' '))
@@ -152,7 +156,7 @@ pub fn cancel_jobs(run: &str) -> Result<usize, String> {
     if !jobs.is_empty() {
         let mut words = vec!["--quiet"];
         words.extend(&jobs);
-        say("scancel", &words, "", PATIENCE)?;
+        ask("scancel", &words)?;
     }
     Ok(jobs.len())
 }
@@ -194,7 +198,7 @@ pub(super) fn licences(resources: Option<&str>, platform: &Platform) -> Vec<Stri
     resources.unwrap_or_default().split(',').filter_map(one).collect()
 }
 
-/// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` as it stands.
+/// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` literally.
 fn literal(path: &str) -> String {
     if path.contains('\\') { path.replace('\\', "\\\\") } else { path.replace('%', "%%") }
 }
@@ -275,7 +279,7 @@ pub(super) struct SlurmClient {
 }
 
 impl SlurmClient {
-    /// A clerk for one run; `extra` are words that every submission gets besides, `every` is the time
+    /// A clerk for one run; `extra` are words added to every submission, `every` is the time
     /// between two looks at the queue.
     pub(super) fn new(
         run: String,
@@ -284,7 +288,7 @@ impl SlurmClient {
         tell: impl Fn(Said) + Send + 'static,
     ) -> SlurmClient {
         let (wishes, orders) = channel();
-        let mut clerk = Clerk { run, extra, every, jobs: 0, nodes: None };
+        let mut clerk = Clerk { run, extra, every, jobs: 0, nodes: None, limits: None };
         let clerk = std::thread::spawn(move || clerk.work(&orders, &tell));
         SlurmClient { wishes: Some(wishes), clerk: Some(clerk) }
     }
@@ -325,6 +329,8 @@ struct Clerk {
     jobs: usize,
     /// The nodes there are, once somebody has asked.
     nodes: Option<Vec<String>>,
+    /// The longest jobs of partitions in seconds, once somebody has asked; the usual one is named `*`.
+    limits: Option<BTreeMap<String, f64>>,
 }
 
 impl Clerk {
@@ -333,7 +339,7 @@ impl Clerk {
         let mut looked: Option<Instant> = None;
         let mut asked = false;
         loop {
-            // Whoever asks for a look does not wait long, however many ask.
+            // A query does not wait long, however many there are.
             let pause = if asked { self.interval().min(POLL) } else { self.interval() };
             let due = match looked {
                 None if asked => Instant::now(),
@@ -378,6 +384,10 @@ impl Clerk {
         }
         let known = |node: &String| self.nodes.as_ref().is_some_and(|nodes| nodes.contains(node));
         submission.node = submission.node.filter(known);
+        if submission.ticket.post.only.is_some() {
+            let limit = self.limit_of(&submission);
+            submission.seconds = submission.seconds.map(|seconds| seconds.min(limit));
+        }
         let words = submission.words(&self.run, &self.extra);
         match say("sbatch", &words, &submission.script, PATIENCE) {
             Ok(text) => {
@@ -392,11 +402,36 @@ impl Clerk {
         }
     }
 
+    /// The longest a job can last in the partition that a submission goes to.
+    fn limit_of(&mut self, submission: &Submission) -> f64 {
+        let limits = self.limits.get_or_insert_with(|| {
+            let listed = say("sinfo", &["--noheader", "--format=%P|%l"], "", PATIENCE);
+            listed.unwrap_or_default().lines().filter_map(partition_limit).flatten().collect()
+        });
+        let said = submission.options.words.iter().chain(&self.extra).rev();
+        let mut named = said.filter(|word| option_name(word) == "--partition");
+        let named = named.next().map(|word| match word.strip_prefix("-p") {
+            Some(name) => name.trim(),
+            None => word.split_once('=').map_or("", |(_, name)| name),
+        });
+        let partition = named.or(submission.options.partition.as_deref()).unwrap_or("*");
+        limits.get(partition).copied().unwrap_or(f64::INFINITY)
+    }
+
     fn listing(&self) -> Result<BTreeMap<Ticket, (String, State)>, String> {
         let words = ["--me", "--noheader", "--states=all", "--format=%i|%T|%j|%r"];
         let text = say("squeue", &words, "", PATIENCE)?;
         Ok(text.lines().filter_map(|line| entry(line, &self.run)).collect())
     }
+}
+
+/// A line of `sinfo` that says how long jobs of a partition can last; the usual one has a second name.
+fn partition_limit(line: &str) -> Option<Vec<(String, f64)>> {
+    let (name, limit) = line.trim().split_once('|')?;
+    let limit = slurm_seconds(limit).filter(|limit| *limit > 0.0)?;
+    let usual = name.strip_suffix('*');
+    let names = [Some(usual.unwrap_or(name)), usual.map(|_| "*")];
+    Some(names.into_iter().flatten().map(|name| (name.to_string(), limit)).collect())
 }
 
 /// A line of `squeue`, if it is about this run.
@@ -490,14 +525,17 @@ mod tests {
     #[test]
     fn a_queue_of_many_jobs_is_looked_at_seldom() {
         let clerk =
-            |every, jobs| Clerk { run: String::new(), extra: vec![], every, jobs, nodes: None };
+            |every, jobs| Clerk { run: String::new(), extra: vec![], every, jobs, nodes: None, limits: None };
         assert_eq!(clerk(None, 10).interval(), Duration::from_secs(2));
         assert_eq!(clerk(None, 11).interval(), Duration::from_secs(30));
         let own = Some(Duration::from_secs(7));
         assert_eq!(clerk(own, 11).interval(), Duration::from_secs(7));
-        let seconds = super::super::pilot::slurm_seconds;
-        assert_eq!(seconds("1-02:03:04"), Some(93_784.0));
-        assert_eq!((seconds("5:00"), seconds("UNLIMITED")), (Some(300.0), None));
+        assert_eq!(slurm_seconds("1-02:03:04"), Some(93_784.0));
+        assert_eq!((slurm_seconds("5:00"), slurm_seconds("UNLIMITED")), (Some(300.0), None));
+        let limits = |line| partition_limit(line).unwrap_or_default();
+        assert_eq!(limits("main*|1-00:00:00").len(), 2);
+        assert_eq!(limits("short|2:00"), [("short".to_string(), 120.0)]);
+        assert!(limits("long|infinite").is_empty() && limits("n1").is_empty());
     }
 
     #[test]

@@ -215,8 +215,8 @@ fn given_outcomes_are_checked() {
     for (decision, outcome, why) in [
         ("cycle", "again", "after each pass"),
         ("cycle#1", "more", "no outcome 'more'"),
-        ("v1", "again", "no choice is called 'v1'"),
-        ("outer#1/cycle#1", "exit", "it is called cycle#1"),
+        ("v1", "again", "no choice has the name 'v1'"),
+        ("outer#1/cycle#1", "exit", "its name is cycle#1"),
     ] {
         let error = check(decision, outcome).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");

@@ -187,7 +187,7 @@ impl Sweep {
         })
     }
 
-    /// Whether what happened calls for a plan besides the regular ones.
+    /// Whether the events call for a plan between the regular ones.
     fn calls_for_plan(&self, events: &[Event]) -> bool {
         events.iter().any(|event| match event {
             Event::Start => true,

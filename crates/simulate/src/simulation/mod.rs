@@ -444,7 +444,7 @@ impl<'p> Simulation<'p> {
         self.kernel.rate(activity)
     }
 
-    /// Goes on to the next instant at which something happens, or to `until` (infinite: no
+    /// Advances to the next instant at which something happens, or to `until` (infinite: no
     /// limit), whichever comes first.
     pub fn step(&mut self, until: f64) -> Result<Step, SimulationError> {
         self.events.clear();

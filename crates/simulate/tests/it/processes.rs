@@ -516,7 +516,7 @@ fn drawn(platform: &Platform, seed: &[u8]) -> Vec<(u64, usize, u8)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(slackline_testkit::cases(48))]
 
     #[test]
     fn the_order_of_events_repeats(seed in prop::collection::vec(any::<u8>(), 1..12)) {

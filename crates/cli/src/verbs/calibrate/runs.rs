@@ -2,7 +2,7 @@
 
 use crate::input::read_document;
 use crate::output::Output;
-use crate::table::Table;
+use crate::table::{Table, kind_name};
 use crate::verbs::generate::recorded_machines;
 use clap::Args;
 use serde::Serialize;
@@ -68,6 +68,12 @@ impl Runs {
         };
         if self.runs.iter().any(|path| path.is_file()) {
             return self.instances(target, output);
+        }
+        if let Some(run) = self.runs.iter().find(|run| is_same(run, target)) {
+            let message =
+                format!("--output {}: is the folder of a run that is read", run.display());
+            return Err(Failure::input(message)
+                .with_help("write to another folder: the run's own files would be lost"));
         }
         let (mut tasks, mut moves): (Vec<Sample>, Vec<MeasuredTransfer>) = (Vec::new(), Vec::new());
         let (mut gaps, mut waits) = (Vec::new(), Vec::new());
@@ -206,6 +212,12 @@ impl Runs {
         tell_overheads(&overhead, &queue_wait, output)?;
         output.say(&format!("\nWritten: {}\n", target.join("calibration.json").display()))
     }
+}
+
+/// Returns whether two paths are one folder.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    real(one).is_some_and(|one| real(other) == Some(one))
 }
 
 /// A recorded run and the overhead per task that explains its length.
@@ -446,7 +458,7 @@ fn tell(learnt: &Learnt, target: &Path, output: &mut Output) -> Result<(), Failu
     let mut table = Table::new(&heads);
     for kind in &learnt.kinds {
         table.row([
-            kind.kind.clone(),
+            kind_name(&kind.kind).to_string(),
             kind.seconds.samples.to_string(),
             format!("{:.4}", kind.seconds.median),
             format!("{:.4}", kind.seconds.deviation),

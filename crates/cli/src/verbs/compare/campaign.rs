@@ -97,7 +97,7 @@ impl Compare {
         interrupt::ignore();
         if counts.stopped {
             let message = format!(
-                "{} are kept in {}; the same command goes on with the rest",
+                "{} are kept in {}; the same command continues with the rest",
                 count((counts.before + counts.done) as usize, "run"),
                 file.display()
             );

@@ -214,6 +214,7 @@ pub(super) fn summary(
     }
     row("speed-up", three_digits(summary.speedup), "over the fastest single processor".into());
     let used = match summary.used_procs {
+        0 => "no processor has work".to_string(),
         1 => "of the one processor used".to_string(),
         used => format!("of the {used} processors used"),
     };

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Tasks that were done after failures that people are shown.
 const SHOWN: usize = 10;
 
-/// What is done in a folder that was used before: a line for each task, with the reason.
+/// The work in a used folder: a line for each task, with the reason.
 pub(super) fn agenda(part: &Definition, most: usize, width: usize) -> String {
     let mut text = String::new();
     for change in &part.changes {
@@ -40,7 +40,7 @@ pub(super) fn agenda(part: &Definition, most: usize, width: usize) -> String {
     text + &wrap(&parts.join(", "), 0, width) + "\n"
 }
 
-/// What was kept of a folder that was used before.
+/// The results that were kept in a used folder.
 pub(super) fn redone(finished: &FinishedRun) -> String {
     if finished.redo.is_empty() && finished.up_to_date == 0 {
         return String::new();

@@ -1,4 +1,4 @@
-//! A run while it goes on: on a terminal who runs what, elsewhere a line now and then; failures
+//! A run under way: on a terminal the tasks of each host, elsewhere a line now and then; failures
 //! are told at once.
 
 use super::clock::{Clock, now as seconds_since_1970};

@@ -2,7 +2,7 @@
 
 use crate::input::machines;
 use crate::output::Output;
-use crate::table::{Table, count, cut};
+use crate::table::{Table, count, cut, kind_name};
 use serde::Serialize;
 use slackline_core::input::Past;
 use slackline_core::{Failure, schema};
@@ -192,7 +192,7 @@ impl Facts {
         let mut table =
             Table::new(&["<kind", ">tasks", ">share", ">mean", ">least", ">most", ">data out"]);
         for kind in self.kinds.iter().take(SHOWN) {
-            let name = if kind.name.is_empty() { "(none)" } else { &kind.name };
+            let name = kind_name(&kind.name);
             let share = if self.seconds > 0.0 { kind.total / self.seconds } else { 0.0 };
             table.row([
                 cut(name, if width > 400 { usize::MAX } else { 24 }),
@@ -313,7 +313,7 @@ fn kinds(workflow: &Workflow) -> Vec<KindFacts> {
     kinds
 }
 
-/// Demands of tasks besides cores, by resource in order of first appearance.
+/// Demands of tasks other than cores, by resource in order of first appearance.
 fn demands(workflow: &Workflow) -> Vec<DemandEntry> {
     let mut list: Vec<DemandEntry> = Vec::new();
     let mut add = |resource: &str, amount: f64, bytes: bool| {
@@ -393,7 +393,7 @@ pub(super) struct WorkflowDocument<'a> {
     kinds: Vec<KindEntry<'a>>,
 }
 
-/// Demands of tasks for one resource besides cores.
+/// Demands of tasks for one resource other than cores.
 #[derive(Serialize)]
 struct DemandEntry {
     resource: String,
