@@ -241,6 +241,13 @@ fn sacct_reads_any_columns() {
     assert_eq!(run.repairs["'|' in a value: columns moved back"], 1);
     write(folder.path(), "sacct.txt", &listing.replace("|n1|sbatch", "|n|1|sbatch"));
     assert!(fails(folder.path()).contains("values under 13 columns"));
+    // The columns that Slurm shows if none are named have no dates.
+    let listing = "JobID|JobName|Partition|Account|AllocCPUS|State|ExitCode\n\
+        1|a|p|root|1|COMPLETED|0:0\n2|b|p|root|1|FAILED|3:0\n3|c|p|root|1|RUNNING|0:0\n";
+    write(folder.path(), "sacct.txt", listing);
+    let run = import(folder.path());
+    assert_eq!((run.summary().attempts, run.summary().failed_attempts), (3, 1));
+    assert_eq!((run.tasks[0].attempts[0].outcome, run.makespan()), (Outcome::Completed, None));
 }
 
 /// An input may have the content of a step's output; equal outputs of a scatter stay apart.
@@ -382,6 +389,7 @@ fn hostile_records() {
     );
     assert_eq!((run.tasks.len(), run.repairs["open task: the job had not ended"]), (3, 2));
     assert_eq!((run.repairs["cut-off line left out"], run.makespan()), (1, Some(9.0)));
+    assert_eq!(run.summary().failed_attempts, 0, "what has not ended has not failed");
     // Cached tasks have no times; zones and fractions of dates.
     let run = one(
         "trace.txt",
