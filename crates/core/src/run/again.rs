@@ -18,7 +18,7 @@ use slackline_machines::folder::{
     self, Definition, Estimates, Header, Note, Recovered, RunFolder, RunLog,
 };
 use slackline_machines::up_to_date::{
-    self, Agenda, History, Kept, Redo, Reuse, Stores, TaskFacts, show_results,
+    self, Agenda, History, Kept, KnownCourse, Redo, Reuse, Stores, TaskFacts, show_results,
 };
 use slackline_model::names::printable;
 use slackline_model::nearest::did_you_mean;
@@ -223,6 +223,43 @@ impl LastRun {
     }
 }
 
+/// What is left to do in a folder.
+#[derive(Default)]
+struct Rest {
+    agenda: Agenda,
+    /// Outcomes of decisions that are known.
+    outcomes: BTreeMap<String, String>,
+    /// Whether decisions are to come.
+    is_open: bool,
+    /// Whether there is nothing to do.
+    is_empty: bool,
+}
+
+impl Rest {
+    fn definition(self, changes: Vec<String>) -> Definition {
+        let Rest {
+            agenda: Agenda { redo, perhaps, up_to_date, left_out }, outcomes, is_open, ..
+        } = self;
+        let up_to_date = up_to_date.len();
+        Definition { redo, perhaps, up_to_date, left_out, changes, outcomes, is_open }
+    }
+}
+
+/// The task of a workflow that a process of a run belongs to: names of instances begin with the passes around them.
+fn stated(workflow: &Workflow, name: &str) -> Option<TaskId> {
+    let mut name = name;
+    while let Some((pass, inner)) = name.split_once('/')
+        && let Some((block, number)) = pass.rsplit_once('#')
+        && number.parse::<u64>().is_ok()
+        && let Some(control) = workflow.control()
+        && control.loops().iter().any(|spec| spec.name == block)
+    {
+        name = inner;
+    }
+    let plain = || workflow.find_task(name.split('#').next()?);
+    workflow.find_task(name).or_else(plain)
+}
+
 /// Settings that say how a request is carried out, not what comes of it.
 fn lasting(settings: &serde_json::Map<String, serde_json::Value>) -> serde_json::Value {
     let mut settings = settings.clone();
@@ -249,12 +286,13 @@ impl RunInput {
                 last = Some(folder::read(&path).map_err(Failure::input)?.header);
             }
             let (digests, _) = self.given(last.as_ref())?;
-            let agenda = self.agenda(&path, &history, &digests, &forced, &wanted);
-            if agenda.is_empty() && self.document.workflow.control().is_none() {
-                return Ok(Rehearsal::UpToDate(up_to_date_report(&path, agenda.up_to_date.len())));
+            let rest = self.rest(&path, &history, &digests, &forced, &wanted)?;
+            if rest.is_empty {
+                let up_to_date = rest.agenda.up_to_date.len();
+                return Ok(Rehearsal::UpToDate(up_to_date_report(&path, up_to_date)));
             }
             header.estimates = self.estimates_of(&history);
-            header.part = Some(definition(agenda, Vec::new()));
+            header.part = Some(rest.definition(Vec::new()));
         } else {
             header.estimates = self.estimates_beside(context);
         }
@@ -304,8 +342,8 @@ impl RunInput {
             return Ok(None);
         }
         let (forced, wanted) = self.selection()?;
-        let agenda = self.agenda(path, &History::default(), &given.0, &forced, &wanted);
-        Ok(Some(definition(agenda, Vec::new())))
+        let rest = self.rest(path, &History::default(), &given.0, &forced, &wanted)?;
+        Ok(Some(rest.definition(Vec::new())))
     }
 
     /// Tasks that are done in any case, and tasks that count.
@@ -378,26 +416,35 @@ impl RunInput {
     }
 
     /// What has to be done in a folder.
-    fn agenda(
+    fn rest(
         &self,
         root: &Path,
         history: &History,
         given: &BTreeMap<String, String>,
         forced: &[bool],
         wanted: &[bool],
-    ) -> Agenda {
+    ) -> Result<Rest, Failure> {
         let workflow = &self.document.workflow;
-        if workflow.control().is_some() {
-            let forced = workflow.tasks().filter(|task| forced[task.index()]);
-            let redo = forced.map(|task| Redo {
-                task: workflow.task_name(task).to_string(),
-                why: up_to_date::Why::Forced.to_string(),
-            });
-            return Agenda { redo: redo.collect(), ..Agenda::default() };
-        }
         let stores = Stores::of(root, Arc::new(results(workflow)));
         let (is_forced, is_wanted) = (|t: TaskId| forced[t.index()], |t: TaskId| wanted[t.index()]);
-        Agenda::of(workflow, history, given, &stores, is_forced, is_wanted)
+        if workflow.control().is_some() {
+            let template = Arc::new(workflow.clone());
+            let known = KnownCourse::of(&template, history, given, &stores, is_forced);
+            let KnownCourse { mut agenda, outcomes, is_open, is_whole } =
+                known.map_err(Failure::input)?;
+            // Forced tasks behind decisions that are to come.
+            for task in workflow.tasks().filter(|task| is_forced(*task)) {
+                let (task, why) = (workflow.task_name(task), up_to_date::Why::Forced.to_string());
+                if !agenda.redo.iter().any(|redo| redo.task == task) {
+                    agenda.redo.push(Redo { task: task.to_string(), why });
+                }
+            }
+            let is_empty = is_whole && agenda.is_empty();
+            return Ok(Rest { agenda, outcomes, is_open, is_empty });
+        }
+        let agenda = Agenda::of(workflow, history, given, &stores, is_forced, is_wanted);
+        let is_empty = agenda.is_empty();
+        Ok(Rest { agenda, is_empty, ..Rest::default() })
     }
 
     /// Fails where a folder is that of another workflow.
@@ -461,10 +508,9 @@ impl RunInput {
             return super::resumed(path, held, recovered, context);
         }
         let workflow = &self.document.workflow;
-        if let Some((task, process)) = state.left.iter().find(|(task, _)| {
-            let task = task.split('#').next().unwrap_or(task);
-            workflow.find_task(task).is_none()
-        }) {
+        if let Some((task, process)) =
+            state.left.iter().find(|(task, _)| stated(workflow, task).is_none())
+        {
             let message = format!(
                 "{}: task '{}' of the run in {} still runs (process {}), and the workflow has no such task any more",
                 self.request.input.workflows[0].display(),
@@ -487,9 +533,9 @@ impl RunInput {
             )));
         }
         let history = folder::history(&held.log()).map_err(Failure::work)?;
-        let agenda = self.agenda(held.root(), &history, &given.0, &forced, &wanted);
-        let is_empty = agenda.is_empty() && workflow.control().is_none();
-        let up_to_date = agenda.up_to_date.len();
+        let rest = self.rest(held.root(), &history, &given.0, &forced, &wanted)?;
+        let is_empty = rest.is_empty;
+        let up_to_date = rest.agenda.up_to_date.len();
         if is_empty && (self.is_limited() || (state.finished == Some(true) && !is_edited)) {
             return Ok(Start::UpToDate(up_to_date_report(&path, up_to_date)));
         }
@@ -503,7 +549,7 @@ impl RunInput {
         if header.source.as_ref().is_none_or(|source| source.starts_with(held.root())) {
             header.source.clone_from(&last.source);
         }
-        header.part = Some(definition(agenda, changes));
+        header.part = Some(rest.definition(changes));
         header.estimates = self.estimates_of(&history);
         (header.input_digests, header.input_stamps) = given;
         let number = recovered.earlier.len() + 2;
@@ -527,7 +573,7 @@ impl RunInput {
         header.workflow = copies.pop().unwrap_or_default();
         let stamps = header.input_stamps.clone();
         let session = RunSession::open(held.root(), header, context)?.with_stamps(stamps);
-        if is_empty {
+        if is_empty && workflow.control().is_none() {
             return finish_at_once(&path, session, held, &recovered, up_to_date);
         }
         let log = LogStart::Define(Box::new(recovered));
@@ -552,11 +598,6 @@ fn finish_at_once(
     let over = Note::Over { finished: true, makespan: 0.0 };
     log.append(0.0, &Record::Note(over)).and_then(|()| log.settle()).map_err(broken)?;
     Ok(Start::UpToDate(up_to_date_report(path, up_to_date)))
-}
-
-fn definition(agenda: Agenda, changes: Vec<String>) -> Definition {
-    let Agenda { redo, perhaps, up_to_date, left_out } = agenda;
-    Definition { redo, perhaps, up_to_date: up_to_date.len(), left_out, changes }
 }
 
 fn up_to_date_report(path: &Path, up_to_date: usize) -> UpToDateReport {
