@@ -399,6 +399,13 @@ fn hostile_records() {
     let cached = run.tasks.iter().find(|t| t.name == "A:1").unwrap();
     assert_eq!((cached.attempts[0].start, cached.attempts[0].outcome), (None, Outcome::Cached));
     assert_eq!((run.makespan(), run.schedule().placements.len()), (Some(8.5), 2));
+    // What is no date, no duration, no size.
+    let run = one(
+        "trace.txt",
+        "name\tstatus\tsubmit\trealtime\tpeak_rss\nA (1)\tCOMPLETED\t2026-13-01 00:00:00.000\tsoon\t-5 MB\n\
+         A (2)\tCOMPLETED\t2026-01-01 00:00:00.000\t-\t0\n",
+    );
+    assert_eq!(run.repairs["value that cannot be read left out"], 3);
     // Paths of a crate lead nowhere outside: files are named, never opened.
     let run = one(
         "ro-crate-metadata.json",
