@@ -5,7 +5,9 @@ use crate::plan::{FrontReport, PlanReport, PlanReports};
 use crate::request::{CompareRequest, PlanRequest, RunRequest, SimulateRequest};
 use crate::run::status::{LogReport, StatusReport};
 use crate::run::stop::StopReport;
-use crate::run::{CleanReport, RehearsalReport, RepetitionReport, RunReport, UpToDateReport};
+use crate::run::{
+    CleanReport, RehearsalReport, RepetitionReport, ResultsManifest, RunReport, UpToDateReport,
+};
 use crate::simulation::{ReplicationsReport, SimulationReport, SimulationReports};
 use crate::what_if::WhatIfReport;
 use schemars::{JsonSchema, schema_for};
@@ -107,6 +109,7 @@ pub fn all() -> Vec<DocumentSchema> {
         document::<RehearsalReport>("execution-rehearsal.json", "slackline/simulation/1"),
         document::<UpToDateReport>("execution-up-to-date.json", "slackline/up-to-date/1"),
         document::<CleanReport>("execution-clean.json", "slackline/clean/1"),
+        document::<ResultsManifest>("execution-results.json", "slackline/run-results/1"),
         document::<RepetitionReport>("execution-repetition.json", "slackline/repetition/1"),
         document::<StatusReport>("status.json", "slackline/status/1"),
         document::<LogReport>("log.json", "slackline/log/1"),

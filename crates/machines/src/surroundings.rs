@@ -187,6 +187,26 @@ pub fn missing(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
     missing
 }
 
+/// The same of what lies in the folder of the workflow, which the hosts of a cluster share with this machine.
+pub fn missing_beside(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
+    let mut missing = Vec::new();
+    for task in workflow.tasks() {
+        let around = workflow.command(task).and_then(|command| command.surroundings.as_deref());
+        let Some(around) = around else { continue };
+        let image = around.container.as_ref().filter(|c| c.is_file()).map(|c| &c.image);
+        let conda = around.conda.as_ref().filter(|name| name.contains('/'));
+        for (what, name) in [("image", image), ("conda environment", conda)] {
+            let Some(path) = name.map(|name| path_of(name, home)) else { continue };
+            let told = format!("no {what} {}", path.display());
+            let is_new = || missing.iter().all(|(_, known)| *known != told);
+            if path.starts_with(home) && !path.exists() && is_new() {
+                missing.push((workflow.task_name(task).to_string(), told));
+            }
+        }
+    }
+    missing
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)] // a broken fixture is a broken test

@@ -657,13 +657,68 @@ fn engines_that_are_killed_between_edits_leave_what_a_clean_run_makes() {
     check(&place, "after ten kills", &[], &[]);
 }
 
+#[test]
+fn parameters_and_environments_belong_to_the_tasks_that_use_them() {
+    let place = Place::new();
+    place.write("in.txt", INPUT);
+    make_old(&place, "in.txt");
+    let text = WORKFLOW.replace("sort in.txt", "sort -k {key} in.txt");
+    place.write("w.toml", format!("[params]\nkey = 1\n{text}"));
+    place.ok("run w.toml -j 2");
+    check(&place, "a parameter as it was", &[], &[]);
+    let said = json(&place.ok("run w.toml -j 2 --param key=1,1r --json"));
+    assert_eq!(redo(&said).into_keys().collect::<Vec<_>>(), ["join", "pack", "sort"]);
+    edited(&place, "key = 1", "key = 2");
+    let done = redo(&json(&place.ok("run w.toml -j 2 --json")));
+    assert_eq!(done["sort"], "command changed");
+    assert!(!done.contains_key("count") && !done.contains_key("other"), "{done:?}");
+    place.write("w.toml", format!("{}[defaults]\nenv = {{ A = 1 }}\n", place.read("w.toml")));
+    let done = redo(&json(&place.ok("run w.toml -j 2 --json")));
+    assert_eq!(done.len(), 3, "{done:?}");
+    assert!(done.values().all(|why| why == "env changed"), "{done:?}");
+    check(&place, "an environment as it was", &[], &[]);
+}
+
+#[test]
+fn a_task_that_still_runs_is_not_edited_away() {
+    let place = first_run();
+    edited(&place, "echo other > o.txt", "sleep 60; echo other > o.txt");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_slackline"))
+        .args(["run", "w.toml", "-j", "2"])
+        .current_dir(place.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = || {
+        let log = place.read("w.run/log.jsonl");
+        let (_, last) = log.rsplit_once("\"definition\"").unwrap_or_default();
+        last.contains("\"process\"")
+    };
+    common::runs::wait_for("the task", begun);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let text = place.read("w.toml");
+    let (rest, _) = text.split_once("[task.other]").unwrap();
+    place.write("w.toml", rest);
+    let log = place.read("w.run/log.jsonl");
+    let said = place.fails(2, "run w.toml -j 2");
+    assert!(said.contains("w.toml: task 'other'") && said.contains("still runs"), "{said}");
+    assert_eq!(place.read("w.run/log.jsonl"), log);
+    assert!(place.path().join("w.run/results/j.gz").exists(), "nothing is deleted");
+    let stopped = json(&place.ok("stop w.run --json"));
+    assert_eq!(stopped["ended_processes"], 1);
+    place.ok("run w.toml -j 2");
+    check(&place, "without the task", &[], &[]);
+}
+
 /// Who continues with a long log reads a snapshot of what was done before its last run. The log has all of it: a snapshot
 /// that is damaged, or not of this log, is left alone, and the same comes of it.
 #[test]
 fn snapshots_of_long_logs_change_nothing() {
     let place = Place::new();
     let gate = place.path().join("gate");
-    let tasks = 250;
+    let tasks = 320;
     let mut workflow = String::new();
     for task in 0..tasks {
         workflow += &format!(

@@ -22,6 +22,7 @@ mod memory;
 mod moldable;
 mod never_worse;
 mod one_answer;
+mod outputs;
 mod refusals;
 mod reproduce;
 mod requests;

@@ -30,6 +30,11 @@ fn script(name: &str) -> Command {
 impl Cluster {
     /// None where Slurm cannot be installed, which is said whatever hides the words of tests.
     fn start() -> Option<Cluster> {
+        Cluster::of("1")
+    }
+
+    /// One whose nodes have so many cores.
+    fn of(cores: &str) -> Option<Cluster> {
         let installed = script("install").output().unwrap();
         if !installed.status.success() {
             let mut stderr = std::io::stderr();
@@ -37,7 +42,7 @@ impl Cluster {
             return None;
         }
         let cluster = Cluster { folder: tempfile::tempdir().unwrap() };
-        let started = script("start").arg(cluster.root()).args(["4", "1"]).output().unwrap();
+        let started = script("start").arg(cluster.root()).args(["4", cores]).output().unwrap();
         let said = String::from_utf8_lossy(&started.stderr).into_owned();
         assert!(started.status.success(), "{said}");
         Some(cluster)
@@ -683,6 +688,50 @@ fn jobs_ask_for_the_memory_and_devices_of_their_tasks() {
         );
         assert!(place.read("sees").ends_with("\n500000000\n"), "{}", place.read("sees"));
     }
+}
+
+/// Tasks for one host that are ready together as one array, and one task over two nodes.
+#[test]
+fn jobs_are_arrays_and_span_nodes() {
+    let Some(cluster) = Cluster::of("2") else { return };
+    let place = Place::new();
+    let nodes = SHARED.replace("1-4", "1-2").replace("speed", "cores = 2\nspeed");
+    place.write("nodes.toml", nodes);
+    let mut text: String = (0..8)
+        .map(|n| {
+            format!(
+                "[task.t{n}]\ncommand = \"sleep 0.3; echo $SLURM_JOB_ID ${{SLURM_ARRAY_JOB_ID:-none}} > o{n}\"\n\
+                 outputs = [\"o{n}\"]\nseconds = 0.3\n"
+            )
+        })
+        .collect();
+    text.push_str(
+        "[task.wide]\ncommand = \"echo $SLURMD_NODENAME $SLACKLINE_NODES > p$SLURM_PROCID\"\ncores = 2\nnodes = 2\n\
+         outputs = [\"p0\", \"p1\", \"p2\", \"p3\"]\nseconds = 1\n",
+    );
+    place.write("w.toml", text);
+    let line = "run w.toml --platform nodes.toml --on slurm --mode job --folder r --squeue-interval 1s --json";
+    let document: Value = serde_json::from_str(&cluster.ok(&place, line)).unwrap();
+    assert_eq!((&document["finished"], &document["attempts"]), (&true.into(), &9.into()));
+    let mut jobs: Vec<String> = (0..8).map(|n| place.read(&format!("r/results/o{n}"))).collect();
+    let arrays = jobs.iter().filter(|job| !job.ends_with("none\n")).count();
+    assert!(arrays >= 4, "{jobs:?}");
+    jobs.sort_unstable();
+    jobs.dedup();
+    assert_eq!(jobs.len(), 8, "every task has a job of its own");
+    let mut ranks: Vec<String> = (0..4).map(|n| place.read(&format!("r/results/p{n}"))).collect();
+    ranks.sort_unstable();
+    assert!(ranks.iter().all(|rank| rank.ends_with(" 2\n")), "{ranks:?}");
+    assert!(ranks[0] == ranks[1] && ranks[1] != ranks[2] && ranks[2] == ranks[3], "{ranks:?}");
+    place.ok("replay r");
+    // One that is stopped leaves no job of an array.
+    let slow = place.read("w.toml").replace("sleep 0.3", "sleep 300");
+    place.write("w.toml", slow);
+    cluster
+        .ok(&place, "run w.toml --platform nodes.toml --on slurm --mode job --folder s --detach");
+    wait_for("a task", || log(&place.path().join("s")).contains("\"process\""));
+    cluster.ok(&place, "stop s");
+    wait_for("an empty queue", || cluster.queue() == 0);
 }
 
 /// A campaign that is done in parts by a job array.

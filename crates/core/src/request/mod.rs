@@ -155,6 +155,23 @@ pub struct RunRequest {
     /// Tasks and files that are wanted: only they, and what they need, are made. Everything where it is left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
+    /// A folder that gets the results and `manifest.json`, which lists them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub results: Option<PathBuf>,
+    /// How results get there: `link` or `copy`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub results_as: PublishedAs,
+}
+
+/// How results get into a folder of the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PublishedAs {
+    /// As links, where the file system can link them; they cannot be written to.
+    #[default]
+    Link,
+    /// As files of their own.
+    Copy,
 }
 
 /// Sources of workflows and platform. Paths are relative to the current directory; bundled files are named
@@ -593,6 +610,8 @@ impl Default for RunRequest {
             new: false,
             force: Vec::new(),
             only: Vec::new(),
+            results: None,
+            results_as: PublishedAs::Link,
         }
     }
 }

@@ -4,6 +4,7 @@ mod again;
 mod clean;
 pub mod history;
 pub mod page;
+mod published;
 mod report;
 mod run_session;
 mod settings;
@@ -12,6 +13,7 @@ pub mod stop;
 
 pub use again::{Rehearsal, Start};
 pub use clean::{CleanReport, Parts, clean};
+pub use published::{PublishedFile, ResultsManifest};
 pub use report::{
     ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RedoneTask, RehearsalReport,
     RunReport, UpToDateReport, blocked, stderr,
@@ -46,8 +48,9 @@ use slackline_machines::slurm;
 use slackline_machines::surroundings;
 use slackline_machines::up_to_date::History;
 use slackline_model::control::Control;
+use slackline_model::names::printable;
 use slackline_model::platform::Charges;
-use slackline_model::workflow::REFERENCE_SPEED;
+use slackline_model::workflow::{Command, REFERENCE_SPEED};
 use slackline_model::{Platform, Problem, Workflow};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
@@ -207,9 +210,9 @@ impl RunRequest {
             None => beside.unwrap_or(Path::new(".")).canonicalize()?,
         };
         check_runnable(&context.files, &document.workflow, &home)?;
-        if self.execution.slurm.is_none() {
-            refuse_what_is_missing(&document.workflow, &home)?;
-        }
+        let mode = self.execution.slurm.as_ref().map(|slurm| slurm.mode);
+        refuse_nodes(&document.workflow, mode)?;
+        refuse_what_is_missing(&document.workflow, &home, mode.is_some())?;
         self.limits.check_prices(&platform, [self.policy.as_str()])?;
         if self.inputs == Some(InputPlace::Origin) && platform.origin().is_none() {
             let message = format!("--inputs origin: '{}' names no origin", platform.name());
@@ -223,6 +226,7 @@ impl RunRequest {
         }
         self.execution.stealing.get_or_insert(self.policy == SLACKLINE);
         self.execution.scratch = self.execution.scratch.as_deref().map(plain_path).transpose()?;
+        self.results = self.results.as_deref().map(plain_path).transpose()?;
         Ok(RunInput { request: self, document, format, platform, home })
     }
 }
@@ -395,6 +399,9 @@ fn resumed(
     context: &mut Context<'_>,
 ) -> Result<Start, Failure> {
     let session = RunSession::open(held.root(), recovered.header.clone(), context)?;
+    if again::is_empty(&recovered.header, &session.whole) {
+        return again::finish_at_once(&path, &session, &held, &recovered, false, context);
+    }
     match again::ending(&recovered.records) {
         Some(true) => context.note("this run is over: nothing is left to do"),
         Some(false) => context.note(
@@ -617,9 +624,18 @@ fn given_to(control: &Control) -> Vec<(&str, &str)> {
     found
 }
 
-/// Fails where this machine lacks what tasks want around them; on a cluster that is looked for by the attempts.
-fn refuse_what_is_missing(workflow: &Workflow, home: &Path) -> Result<(), Failure> {
-    let missing = surroundings::missing(workflow, home);
+/// Fails where this machine lacks what tasks want around them. On a cluster only what lies beside the workflow is known;
+/// the rest is looked for by the attempts.
+fn refuse_what_is_missing(
+    workflow: &Workflow,
+    home: &Path,
+    on_cluster: bool,
+) -> Result<(), Failure> {
+    let missing = if on_cluster {
+        surroundings::missing_beside(workflow, home)
+    } else {
+        surroundings::missing(workflow, home)
+    };
     let Some((task, what)) = missing.first() else { return Ok(()) };
     let more = match missing.len() {
         1 => String::new(),
@@ -627,6 +643,22 @@ fn refuse_what_is_missing(workflow: &Workflow, home: &Path) -> Result<(), Failur
     };
     let host = local::host_name();
     Err(Failure::input(format!("task '{task}' on this machine ({host}): {what}{more}")))
+}
+
+/// Fails where a task wants several nodes, and has no batch job of its own that could have them.
+fn refuse_nodes(workflow: &Workflow, mode: Option<slurm::Mode>) -> Result<(), Failure> {
+    let nodes = |command: &Command| command.surroundings.as_ref().map_or(1, |s| s.nodes());
+    let mut tasks = workflow.tasks();
+    let wide = tasks.find(|task| workflow.command(*task).map_or(1, nodes) > 1);
+    match wide {
+        Some(task) if mode != Some(slurm::Mode::Job) => {
+            let name = printable(workflow.task_name(task));
+            let message = format!("task '{name}' takes several nodes, which this run cannot give");
+            Err(Failure::input(message)
+                .with_help("--on slurm --mode job gives it a batch job of so many nodes"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Fails where some task cannot be run at all: no command, a file that would leave its folder, an

@@ -8,6 +8,9 @@
 //! memory = "500MB"
 //! memory-per-core = "1GB"
 //!
+//! [kind.convert]                     # the same for tasks of one kind
+//! retries = 1
+//!
 //! [files]                            # sizes; a file that no task writes must be listed
 //! "photos.tar" = "250MB"
 //!

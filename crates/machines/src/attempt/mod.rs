@@ -6,6 +6,7 @@ mod files;
 mod limits;
 mod memory;
 mod orphans;
+mod packed;
 mod process;
 
 pub(crate) use files::{Pace, copy_paced, is_missing, publish};
@@ -13,10 +14,11 @@ pub use files::{Scratch, Stamp, Version, Written, checksum, checksum_of_bytes, s
 pub use limits::raise_open_files;
 pub use memory::{Enforce, NoControlGroups};
 pub(crate) use orphans::{
-    ATTEMPT_VARIABLE, HOST_VARIABLE, KIND_VARIABLE, RUN_VARIABLE, TASK_VARIABLE,
+    ATTEMPT_VARIABLE, HOST_VARIABLE, KIND_VARIABLE, NODES_VARIABLE, RUN_VARIABLE, TASK_VARIABLE,
 };
 pub use orphans::{adopt_orphans, boot, end_orphans, is_there};
 pub(crate) use orphans::{end_adopted, process_of};
+pub use packed::{is_packed, packed_content, unpack};
 pub use process::{Control, Limits, Usage};
 pub use slackline_engine::Process;
 

@@ -94,6 +94,12 @@ pub struct Definition {
     /// Changes of the definition since the one before, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
+    /// Of a workflow with choices and loops: outcomes of decisions that what was done tells, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outcomes: BTreeMap<String, String>,
+    /// Whether decisions are to come, so that more tasks may have to be done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_open: bool,
 }
 
 impl Header {

@@ -130,6 +130,7 @@ fn waiting_jobs(
             ticket: Ticket { post: Post { host, only: None }, number: 0 },
             script: "#!/bin/sh\n".to_string(),
             cores,
+            nodes: 1,
             memory: memory.filter(|_| options.mode == Mode::Pilots),
             devices: if options.mode == Mode::Pilots { devices } else { Vec::new() },
             licences: Vec::new(),

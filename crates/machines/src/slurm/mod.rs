@@ -25,7 +25,7 @@ pub(crate) use pilot::slurm_seconds;
 pub use pilot::{Pilot, PilotError};
 pub use slurm_client::cancel_jobs;
 
-use crate::attempt::{AttemptError, KIND_VARIABLE};
+use crate::attempt::{AttemptError, KIND_VARIABLE, NODES_VARIABLE};
 use crate::attempt_pool::{Job, JobListener, JobResult, Label};
 use crate::folder::RunFolder;
 use crate::machine_backend::{EventSender, Executor, ExecutorEvent, HostEvent, Room};
@@ -40,7 +40,8 @@ use slackline_model::units::fmt_seconds;
 use slackline_model::workflow::Command;
 use slackline_model::{HostId, Platform, TaskId};
 use slurm_client::{
-    Refusal, Said, SlurmClient, State, Submission, Ticket, gres, licences, of_ids, option_name,
+    ARRAY_SPAN, ArraySubmission, Refusal, Said, SlurmClient, State, Submission, Ticket, gres,
+    licences, of_ids, option_name,
 };
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -346,7 +347,7 @@ impl<'p> Slurm<'p> {
 
     /// The script of a pilot. Slurm asks the whole process group to end, which a pilot would not survive
     /// to end its tasks: it has a group of its own, and is asked by the script in a way it listens to.
-    fn script(&self, ticket: Ticket) -> String {
+    fn script(&self, ticket: Ticket, is_array: bool) -> String {
         let quoted = Command::shell_word;
         let Ticket { post, number } = ticket;
         let name = &self.platform.host(post.host).name;
@@ -361,7 +362,9 @@ impl<'p> Slurm<'p> {
             format!("--drive {}", self.drive),
             format!("--patience {}", self.options.patience),
         ];
-        words.extend(post.only.map(|op| format!("--only {}", op.0)));
+        // Jobs of an array count from the first of their tasks.
+        let index = if is_array { " + SLURM_ARRAY_TASK_ID" } else { "" };
+        words.extend(post.only.map(|op| format!("--only $(({}{index}))", op.0)));
         let line = words.join(" ");
         format!(
             "#!/bin/sh\n! command -v setsid > /dev/null || set -- setsid\n\"$@\" {line} &\n\
@@ -369,10 +372,35 @@ impl<'p> Slurm<'p> {
         )
     }
 
-    fn submit(&mut self, post: Post) {
-        let Some(slot) = self.slots.get_mut(&post) else { return };
-        let ticket = Ticket { post, number: slot.next_pilot() };
-        let Some(slot) = self.slots.get(&post) else { return };
+    /// Submits the jobs of some posts: those that differ in nothing but their task as arrays.
+    fn submit(&mut self, posts: Vec<Post>) {
+        let mut open: Vec<Submission> =
+            posts.into_iter().filter_map(|post| self.submission(post)).collect();
+        open.sort_by_key(|submission| submission.ticket);
+        while !open.is_empty() {
+            let first = open.remove(0);
+            let begin = first.ticket.post.only.map_or(0, |op| op.0);
+            let index = |job: &Submission| job.ticket.post.only.map_or(0, |op| op.0 - begin);
+            let alike = |job: &Submission| first.is_like(job) && index(job) < ARRAY_SPAN;
+            let (others, rest): (Vec<Submission>, Vec<Submission>) =
+                open.into_iter().partition(alike);
+            open = rest;
+            if others.is_empty() {
+                self.batch.submit(first);
+                continue;
+            }
+            let mut indices = vec![0];
+            indices.extend(others.iter().map(index));
+            let script = self.script(first.ticket, true);
+            self.batch
+                .submit_array(ArraySubmission { first: Submission { script, ..first }, indices });
+        }
+    }
+
+    /// The job of a post, which a new pilot comes with.
+    fn submission(&mut self, post: Post) -> Option<Submission> {
+        let ticket = Ticket { post, number: self.slots.get_mut(&post)?.next_pilot() };
+        let slot = self.slots.get(&post)?;
         let host = self.platform.host(post.host);
         let output = self.places.words(&ticket.short());
         let cores = slot.cores().unwrap_or(host.cores).max(1);
@@ -380,7 +408,8 @@ impl<'p> Slurm<'p> {
         let gpus = slot.granted("SLACKLINE_GPUS");
         let resources = slot.granted("SLACKLINE_RESOURCES").filter(|_| post.only.is_some());
         let licences = licences(resources.as_deref(), self.platform);
-        let (script, node) = (self.script(ticket), Some(host.name.to_string()));
+        let nodes = slot.granted(NODES_VARIABLE).and_then(|text| text.parse().ok()).unwrap_or(1);
+        let (script, node) = (self.script(ticket, false), Some(host.name.to_string()));
         // A job for one task asks for what that needs, a pilot for all that its host has.
         let kinds = host.resources.as_ref().map_or(&[][..], |own| own.gpus.as_slice());
         let (memory, devices) = match post.only {
@@ -405,10 +434,11 @@ impl<'p> Slurm<'p> {
                 (batch.clone(), batch.seconds.or(own))
             }
         };
-        self.batch.submit(Submission {
+        Some(Submission {
             ticket,
             script,
             cores,
+            nodes,
             memory,
             devices,
             licences,
@@ -416,7 +446,7 @@ impl<'p> Slurm<'p> {
             output,
             seconds,
             options,
-        });
+        })
     }
 
     /// Seconds of wall time that a batch job for one task asks for: those of its time limit, or those that the platform
@@ -594,6 +624,7 @@ impl<'p> Slurm<'p> {
 
     /// Does what is due for every post.
     fn tend(&mut self) {
+        let mut due = Vec::new();
         for post in self.slots.keys().copied().collect::<Vec<_>>() {
             let Some(slot) = self.slots.get_mut(&post) else { continue };
             let patience = if post.only.is_some() { RETURN + VERDICT } else { RETURN };
@@ -611,9 +642,10 @@ impl<'p> Slurm<'p> {
             if slot.is_vain() {
                 self.give_up(post);
             } else if self.listed && slot.needs_pilot() {
-                self.submit(post);
+                due.push(post);
             }
         }
+        self.submit(due);
     }
 
     /// A pilot is gone with all it had under way.
@@ -627,8 +659,10 @@ impl<'p> Slurm<'p> {
         {
             return self.take(post, made);
         }
+        let is_over = why.contains(TIMEOUT) || slot.left() < AT_END;
         if post.only.is_some()
-            && (why.contains(TIMEOUT) || slot.left() < AT_END)
+            && is_over
+            && !self.is_time_fixed()
             && let Some(made) = self.time_is_over(post)
         {
             return self.take(post, made);

@@ -19,6 +19,8 @@ pub struct Surroundings {
     pub retries: Option<u32>,
     /// Outputs that are deleted after their last reader.
     pub temp: Vec<String>,
+    /// Nodes of a cluster that it takes, with its cores on each of them; one where it is left out.
+    pub nodes: Option<u32>,
 }
 
 /// A container image and what runs it.
@@ -45,6 +47,11 @@ impl Surroundings {
     /// Whether nothing is stated.
     pub fn is_empty(&self) -> bool {
         *self == Surroundings::default()
+    }
+
+    /// The number of nodes that it takes.
+    pub fn nodes(&self) -> u32 {
+        self.nodes.unwrap_or(1).max(1)
     }
 
     /// The words that make an environment the same as another one; none where nothing is declared.

@@ -462,7 +462,7 @@ fn processes_that_have_ended_leave_nothing() {
     let ended = Rc::new(Cell::new(0));
     let count = Rc::clone(&ended);
     world.spawn("parent", HostId(0), |p| async move {
-        for _ in 0..100 {
+        for _ in 0..1000 {
             let children: Vec<_> = (0..1000)
                 .map(|k| {
                     let count = Rc::clone(&count);
@@ -482,7 +482,7 @@ fn processes_that_have_ended_leave_nothing() {
         End::Ok(())
     });
     world.run().unwrap();
-    assert_eq!(ended.get(), 100_000);
+    assert_eq!(ended.get(), 1_000_000);
     // Places are used again: there were never more than a thousand and one.
     assert!(world.places() <= 1001, "{}", world.places());
     assert_eq!(world.operations(), 0);

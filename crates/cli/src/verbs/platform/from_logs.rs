@@ -143,7 +143,7 @@ impl FromLogs {
         } else if is_swf || (first.contains('|') && first.contains("JobID")) {
             let wrong = if self.lenient { Wrong::Skip } else { Wrong::Refuse };
             let log = batch_log::read(&output.files, path, wrong)?;
-            logs.add_batch_log(&log, &source, site)
+            logs.add_batch_log(&log, &text, &source, site)
         } else if slackline_core::recorded::engine_of(path, &output.files).is_some() {
             let run = recorded::read(path, self.lenient, output)?;
             logs.add_recorded(&run.seen(), &source, site)

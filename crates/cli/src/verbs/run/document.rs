@@ -37,6 +37,9 @@ pub(super) fn agenda(part: &Definition, most: usize, width: usize) -> String {
     if !part.left_out.is_empty() {
         parts.push(format!("{} left out", part.left_out.len()));
     }
+    if part.is_open {
+        parts.push("more as decisions fall".to_string());
+    }
     text + &wrap(&parts.join(", "), 0, width) + "\n"
 }
 

@@ -15,7 +15,8 @@ use crate::verbs::simulate::report;
 use crate::verbs::simulate::workflow::draw;
 use clap::{Args, ValueEnum};
 use slackline_core::request::{
-    ExecutionSettings, InputPlace, KeptFiles, QUEUE_INTERVALS, RunRequest, SlurmSettings,
+    ExecutionSettings, InputPlace, KeptFiles, PublishedAs, QUEUE_INTERVALS, RunRequest,
+    SlurmSettings,
 };
 use slackline_core::run::{
     self, FinishedRun, OpenRun, Rehearsal, RehearsalReport, Start, UpToDateReport,
@@ -84,6 +85,12 @@ pub(crate) struct Run {
     /// reader
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = Keep::All)]
     keep: Keep,
+    /// Put the results into this folder, too, with manifest.json, which lists them; nothing else in it is touched
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// How results get there: as links where that is possible, which cannot be written to, or as copies
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ResultsAs::Link, requires = "results")]
+    results_as: ResultsAs,
     /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue
     #[arg(long, value_name = "WHEN")]
     transfers: Option<String>,
@@ -230,6 +237,13 @@ enum Keep {
     Results,
 }
 
+/// How results get into a folder of the user.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ResultsAs {
+    Link,
+    Copy,
+}
+
 /// Locations of inputs.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WhereInputs {
@@ -345,6 +359,11 @@ impl Run {
             new: self.new,
             force: self.force.clone(),
             only: self.only.clone(),
+            results: self.results.clone(),
+            results_as: match self.results_as {
+                ResultsAs::Link => PublishedAs::Link,
+                ResultsAs::Copy => PublishedAs::Copy,
+            },
             ..RunRequest::default()
         })
     }
