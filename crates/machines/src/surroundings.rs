@@ -187,7 +187,7 @@ pub fn missing(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
     missing
 }
 
-/// The same of what lies in the folder of the workflow, which the hosts of a cluster share with this machine.
+/// The same of what is in the folder of the workflow, which the hosts of a cluster share with this machine.
 pub fn missing_beside(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
     let mut missing = Vec::new();
     for task in workflow.tasks() {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 The log is played through engine and policy, which must decide as before; processes of the run that \
 are still there are ended, and what was under way begins again. What is done is not done again. Where the run is over and \
 tasks failed, these are tried again; where the workflow was edited, its new definition is adopted; where the log is long, \
-what is done is kept and the rest planned anew.
+what is done is kept and the rest planned again.
 
 Example:
   slackline resume montage.run")]

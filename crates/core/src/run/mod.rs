@@ -624,7 +624,7 @@ fn given_to(control: &Control) -> Vec<(&str, &str)> {
     found
 }
 
-/// Fails where this machine lacks what tasks want around them. On a cluster only what lies beside the workflow is known;
+/// Fails where this machine lacks what tasks want around them. On a cluster only what is beside the workflow is known;
 /// the rest is looked for by the attempts.
 fn refuse_what_is_missing(
     workflow: &Workflow,

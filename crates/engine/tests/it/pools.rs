@@ -500,7 +500,7 @@ fn keeps_windows(problem: &Problem<'_>, schedule: &Schedule) -> bool {
 }
 
 proptest! {
-    #![proptest_config(config(20))]
+    #![proptest_config(slackline_testkit::cases(20))]
 
     /// No planner of the registry exceeds a pool or leaves a window, or ends before the bound.
     #[test]

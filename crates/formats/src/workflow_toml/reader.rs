@@ -464,7 +464,7 @@ impl Reading<'_> {
                 ("results", defaults.results.is_some()),
             ];
             if let Some((member, _)) = members.iter().find(|(_, is_said)| *is_said) {
-                let message = format!("kind.{}: '{member}' stands in [defaults]", name.get_ref());
+                let message = format!("kind.{}: '{member}' is in [defaults]", name.get_ref());
                 return Err(self.error(name.span(), message));
             }
             let usual = file.defaults.kind.as_ref();
