@@ -96,7 +96,7 @@ impl Oracle for Asked {
     }
 }
 
-/// Result of a decision, from the exit code or an output of the task that decides it; `path` is where an output lies.
+/// Result of a decision, from the exit code or an output of the task that decides it; `path` is where an output is.
 pub fn ask(
     control: &Control,
     decision: &Decision,

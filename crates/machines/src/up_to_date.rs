@@ -760,7 +760,7 @@ impl KeptDecider {
         Some(KeptDecider { ended, made: made.clone() })
     }
 
-    /// Where an output lies.
+    /// The place of an output.
     fn path(&self, name: &str, stores: &Stores) -> PathBuf {
         let file = self.made.outputs.iter().find(|file| file.name == name);
         file.and_then(|file| stores.path(&self.made.host, file)).unwrap_or_default()
