@@ -103,7 +103,7 @@ fn check(
     let listed: BTreeSet<&str> = listed.collect();
     for name in again::results(workflow) {
         if name == MANIFEST {
-            return Err(refused(format!("a result is called {MANIFEST}")));
+            return Err(refused(format!("a result has the name {MANIFEST}")));
         }
         let path = folder.join(&name);
         let is_listed = listed.contains(name.as_str())
