@@ -58,8 +58,8 @@ pub(crate) fn unheeded(heed: Capability) -> Failure {
     };
     let heeding = registry::ALL.iter().filter(|a| a.capabilities().contains(&heed));
     let names: Vec<&str> = heeding.map(|a| a.name).collect();
-    Failure::input(format!("{option}: none of the chosen methods {why}"))
-        .with_help(format!("these do: {}", names.join(", ")))
+    Failure::input(format!("{option} has no effect: none of the chosen methods {why}"))
+        .with_help(format!("it has an effect on {}", names.join(", ")))
 }
 
 /// Whether Ctrl-C was pressed.
