@@ -71,5 +71,5 @@ fn tell(report: &ReplicationsReport, output: &mut Output) -> Result<(), Failure>
     Ok(())
 }
 
-const EXPLANATION: &str = "Means over the worlds in which a policy finished, with 95 % intervals; \
-the last column is its mean over that of the first policy, in worlds in which both finished.";
+const EXPLANATION: &str = "Means over the replications in which a policy finished, with 95 % intervals; \
+the last column is its mean over that of the first policy, where both finished.";
