@@ -76,8 +76,8 @@ Slackline plans, simulates and runs workflows on machines that do not hold
 still.
 
 What is in a workflow? When and where would every task run? Does that hold when
-links are shared, and on a bad day? (montage and two-site-grid are bundled; name
-your own files instead.)
+links are shared, and when machines slow down? (montage and two-site-grid are
+bundled; name your own files instead.)
 
   slackline show montage
   slackline plan montage --platform two-site-grid

@@ -21,10 +21,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Options of every verb")]
 pub(crate) struct Common {
-    /// Say less: only results that were asked for, and errors
+    /// Print only requested results and errors
     #[arg(short, long, global = true, display_order = 1000, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say more about what is read and done
+    /// Print more about what is read and done
     #[arg(short, long, global = true, display_order = 1000)]
     pub(crate) verbose: bool,
     /// Refuse files in which something had to be guessed or left out, instead of a warning

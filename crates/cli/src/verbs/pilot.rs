@@ -9,7 +9,7 @@ use slackline_core::run;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Work for a run on a cluster, as one of its hosts
+/// Execute tasks of a run on this node (internal)
 #[derive(Args)]
 #[command(hide = true)]
 pub(crate) struct Pilot {

@@ -7,7 +7,7 @@ use clap::Args;
 use slackline_core::Failure;
 use std::path::PathBuf;
 
-/// Go on with a run that was stopped, killed or cut off
+/// Resume an interrupted run
 #[derive(Args)]
 #[command(after_help = "\
 The log is played through engine and policy, which must decide as before; processes of the run that \

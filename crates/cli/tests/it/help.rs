@@ -192,7 +192,7 @@ fn help_is_told_in_whole_lines() {
     let verbs = VERBS.iter().chain(REAL.iter().filter(|verb| !["burn", "pilot"].contains(verb)));
     for verb in verbs.chain(&["calibrate", "generate scenario sce"]) {
         let text = place.ok(&format!("{verb} --help"));
-        let after = text.rsplit_once("Say more about what is read and done").unwrap().1;
+        let after = text.rsplit_once("Print more about what is read and done").unwrap().1;
         for lines in after.lines().collect::<Vec<_>>().windows(2) {
             let next = lines[1].split(' ').next().unwrap_or_default();
             let told = |line: &str| !line.is_empty() && !line.starts_with(' ');

@@ -129,7 +129,7 @@ pub(crate) struct Run {
     /// Time after which an attempt at a task is ended, e.g. 2h
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     time_limit: Option<f64>,
-    /// Keep to the estimates, whatever run times show
+    /// Do not update estimates from measured run times
     #[arg(long)]
     no_learning: bool,
     /// Transfers take at least the time that a simulation predicts
@@ -152,7 +152,7 @@ pub(crate) struct Run {
     /// No output gets a checksum
     #[arg(long, conflicts_with = "checksum_limit")]
     no_checksums: bool,
-    /// Only say what would be done: every task with its place and times, the cost, what would be moved
+    /// Show the plan without running anything: every task with its place and times, the cost, what would be moved
     #[arg(long)]
     dry_run: bool,
     /// Leave the run to a process of its own, which outlives this terminal; status, stop and resume find it
@@ -200,7 +200,7 @@ struct SlurmArgs {
     /// Content of a batch job: all tasks of a host (pilots), or one attempt at one task (job)
     #[arg(long, value_enum, value_name = "MODE", default_value_t = JobMode::Pilots)]
     mode: JobMode,
-    /// The address of this machine that pilots call; that of its name if left out
+    /// Address that pilots connect to [default: resolved from the host name]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<std::net::IpAddr>,
     /// Ports that may be listened at, e.g. 40000-40100; one that the system chooses if left out
