@@ -265,6 +265,6 @@ impl LimitOptions {
 
 /// The values of `--from` and `--to`.
 pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
-    let names = Format::ALL.iter().map(|format| format.name());
+    let names = Format::all().map(|format| format.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
 }

@@ -16,6 +16,30 @@ use std::collections::BTreeMap;
 
 /// The schemas of documents that other parts of the command print.
 pub mod names {
+    /// The document `slackline/campaigns/1`.
+    pub const CAMPAIGNS: &str = "slackline/campaigns/1";
+    /// The document `slackline/centre-adopt/1`.
+    pub const CENTRE_ADOPT: &str = "slackline/centre-adopt/1";
+    /// The document `slackline/centre-attribute/1`.
+    pub const CENTRE_ATTRIBUTE: &str = "slackline/centre-attribute/1";
+    /// The document `slackline/centre-batch/1`.
+    pub const CENTRE_BATCH: &str = "slackline/centre-batch/1";
+    /// The document `slackline/centre-pilots/1`.
+    pub const CENTRE_PILOTS: &str = "slackline/centre-pilots/1";
+    /// The document `slackline/centre-stack/1`.
+    pub const CENTRE_STACK: &str = "slackline/centre-stack/1";
+    /// The document `slackline/centre-storage/1`.
+    pub const CENTRE_STORAGE: &str = "slackline/centre-storage/1";
+    /// The document `slackline/centre-tape/1`.
+    pub const CENTRE_TAPE: &str = "slackline/centre-tape/1";
+    /// The document `slackline/choices/1`.
+    pub const CHOICES: &str = "slackline/choices/1";
+    /// The document `slackline/mpirun/1`.
+    pub const MPIRUN: &str = "slackline/mpirun/1";
+    /// The document `slackline/versus/1`.
+    pub const VERSUS: &str = "slackline/versus/1";
+    /// The document `slackline/versus-all/1`.
+    pub const VERSUS_ALL: &str = "slackline/versus-all/1";
     /// The document `slackline/activities/1`.
     pub const ACTIVITIES: &str = "slackline/activities/1";
     /// The document `slackline/algorithms/1`.

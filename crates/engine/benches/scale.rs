@@ -193,7 +193,8 @@ fn cell(policy: &str, tasks: usize, restless: bool) -> Result<()> {
     let entry = policies::find(policy).ok_or("no such policy")?;
     let mut policy = entry.policy(&options)?;
     let clock = Clock::start();
-    let mut backend = Simulated::new(&world, Models::default(), Box::new(truth))?.in_world(&course);
+    let mut backend =
+        Simulated::new(world.clone(), Models::default(), Box::new(truth))?.in_world(&course);
     let recording = Recording::Nothing;
     let execution = Execution { recording, ..Execution::new(workflow.clone(), platform.clone()) };
     let outcome = execution.run(policy.as_mut(), &mut backend)?;

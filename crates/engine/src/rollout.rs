@@ -264,7 +264,7 @@ impl PlanSimulator for Rollout {
         let alike = !pairwise && models.charges().acknowledgements == self.charges.acknowledgements;
         let ways = alike.then(|| self.ways(&now.platform, &peak));
         let seen = self.seen.take().filter(|_| alike);
-        let backend = Simulated::unseen(&platform, models, peak.clone(), Box::new(reality));
+        let backend = Simulated::unseen(platform, models, peak.clone(), Box::new(reality));
         let open = now.leases.iter().filter(|lease| lease.is_open());
         let ordered = open.map(|lease| (lease.host, (lease.from - now.now).max(0.0)));
         let mut backend =

@@ -61,7 +61,7 @@ impl PlatformFormat {
         }
         let orphan = || {
             path.and_then(PlatformFormat::of_path) == Some(PlatformFormat::Toml)
-                && !crate::Format::ALL.iter().any(|format| format.recognises(text))
+                && !crate::Format::all().any(|format| format.recognises(text))
         };
         (platform_toml::recognise(text) || orphan()).then_some(PlatformFormat::Toml)
     }

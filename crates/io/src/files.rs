@@ -157,7 +157,7 @@ impl FileAccess {
         }
     }
 
-    /// Writes a file anew that may have been read: what a caller keeps for itself.
+    /// Writes a file again that may have been read: what a caller keeps for itself.
     pub fn rewrite<E: Into<FormatError>>(
         &self,
         path: &Path,

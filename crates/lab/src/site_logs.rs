@@ -190,14 +190,14 @@ pub struct Cluster {
     pub sources: Vec<String>,
 }
 
-/// What tasks of recorded runs waited for besides transfers.
+/// Waits of tasks of recorded runs other than transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Overhead {
     seconds: f64,
     operations: usize,
 }
 
-/// A recorded run with what logs show besides.
+/// A recorded run with further facts from logs.
 #[derive(Clone, Copy, Debug)]
 pub struct SeenRun<'a> {
     /// The run: hosts as sites, and a record.
@@ -254,7 +254,7 @@ pub struct SitePicture {
     /// Clusters on which recorded runs ran tasks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<Cluster>,
-    /// Seconds that a task waits per file, besides transfers.
+    /// Seconds that a task waits per file, apart from transfers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<f64>,
     /// Input that was skipped.
@@ -329,8 +329,8 @@ impl SiteLogs {
         Ok(())
     }
 
-    /// Adds a recorded run: hosts with the speeds that its tasks had there, transfers, waits of pilots, and what tasks waited
-    /// for besides.
+    /// Adds a recorded run: hosts with the speeds that its tasks had there, transfers, waits of pilots, and other waits of
+    /// tasks.
     pub fn add_recorded(&mut self, run: &SeenRun<'_>, source: &str, site: &str) -> Result<()> {
         let SeenRun { case, hosts, transfers, operations, date } = *run;
         let Some(record) = &case.record else {
@@ -459,8 +459,15 @@ impl SiteLogs {
         }
     }
 
-    /// Adds the waits of the queues of a batch log.
-    pub fn add_batch_log(&mut self, log: &BatchLog, source: &str, site: &str) -> Result<()> {
+    /// Adds the waits of the queues of a batch log, which was read from `text`.
+    pub fn add_batch_log(
+        &mut self,
+        log: &BatchLog,
+        text: &str,
+        source: &str,
+        site: &str,
+    ) -> Result<()> {
+        let mut lines: Option<HashMap<&str, usize>> = None;
         let mut waits: BTreeMap<u32, (Vec<f64>, usize)> = BTreeMap::new();
         let mut known = 0;
         for job in &log.jobs {
@@ -468,7 +475,8 @@ impl SiteLogs {
             known += 1;
             if start < job.submit {
                 let cause = format!("job {} starts before it is submitted", job.number);
-                self.wrong(source, None, cause)?;
+                let lines = lines.get_or_insert_with(|| lines_by_number(text));
+                self.wrong(source, lines.get(&*job.number.to_string()).copied(), cause)?;
                 continue;
             }
             let (list, killed) = waits.entry(job.queue).or_default();
@@ -553,6 +561,17 @@ impl SiteLogs {
     }
 }
 
+/// Lines of a batch log by what they begin with, the number of a job.
+fn lines_by_number(text: &str) -> HashMap<&str, usize> {
+    let mut lines = HashMap::new();
+    for (k, line) in text.lines().enumerate() {
+        if let Some(word) = line.split([' ', '\t', '|']).find(|word| !word.is_empty()) {
+            lines.entry(word).or_insert(k + 1);
+        }
+    }
+    lines
+}
+
 /// Begin of the name of the queue in which pilots of a cluster wait.
 const PILOTS_OF: &str = "pilots of ";
 
@@ -560,6 +579,9 @@ const PILOTS_OF: &str = "pilots of ";
 fn fits(sorted: &[f64]) -> Vec<Fit> {
     let n = sorted.len() as f64;
     let mean = sorted.iter().sum::<f64>() / n;
+    if sorted.first() == sorted.last() {
+        return vec![Fit { distribution: Distribution::Constant(mean), distance: 0.0 }];
+    }
     let mut all = Vec::new();
     if mean > 0.0 {
         let cdf = |x: f64| 1.0 - (-x / mean).exp();
@@ -582,9 +604,6 @@ fn fits(sorted: &[f64]) -> Vec<Fit> {
         let cdf = |x: f64| normal((x - mean) / deviation);
         let distance = distance(sorted, cdf);
         all.push(Fit { distribution: Distribution::Normal { mean, deviation }, distance });
-    }
-    if all.is_empty() {
-        all.push(Fit { distribution: Distribution::Constant(mean), distance: 0.0 });
     }
     all.sort_by(|a, b| a.distance.total_cmp(&b.distance));
     all
@@ -756,7 +775,7 @@ impl SitePicture {
         if let Some(overhead) = self.overhead {
             let _ = writeln!(
                 out,
-                "catalogue_latency = {overhead:.6}  # seconds that tasks waited per file, besides transfers"
+                "catalogue_latency = {overhead:.6}  # seconds that tasks waited per file, apart from transfers"
             );
         }
         let _ = writeln!(out, "\n[storages.files]");

@@ -7,11 +7,13 @@
 //! where these differ.
 
 use crate::attempt::{Stamp, checksum, is_packed, packed_content, unpack};
+use crate::decide::ask;
 use crate::folder::{Note, RunFolder, component};
 use serde::{Deserialize, Serialize};
-use slackline_engine::{Made, MadeFile};
+use slackline_engine::{Ended, Made, MadeFile};
+use slackline_model::control::{UnfoldError, Unfolding, Walk};
 use slackline_model::workflow::Command;
-use slackline_model::{FileId, TaskId, Workflow};
+use slackline_model::{FileId, HostId, TaskId, Workflow};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -621,6 +623,169 @@ impl Agenda {
     pub fn is_empty(&self) -> bool {
         self.redo.is_empty() && self.perhaps.is_empty()
     }
+}
+
+/// The course of a workflow with choices and loops, as far as what was done in its folder tells it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KnownCourse {
+    /// What has to be done of it.
+    pub agenda: Agenda,
+    /// Outcomes of its decisions, by their names.
+    pub outcomes: BTreeMap<String, String>,
+    /// Whether decisions are to come.
+    pub is_open: bool,
+    /// Whether all of it is up to date, and its results are in the folder of results.
+    pub is_whole: bool,
+}
+
+impl KnownCourse {
+    /// Follows a workflow as long as the tasks that decide are up to date. `given` are contents of the user's files,
+    /// `forced` tasks that are done in any case.
+    pub fn of(
+        template: &Arc<Workflow>,
+        history: &History,
+        given: &BTreeMap<String, String>,
+        stores: &Stores,
+        forced: impl Fn(TaskId) -> bool,
+    ) -> Result<KnownCourse, UnfoldError> {
+        let control = template.control().ok_or(UnfoldError::Plain)?.clone();
+        let mut unfolding = Unfolding::new(template.clone())?;
+        let (mut walk, _) = Walk::new(control.clone());
+        let mut course = KnownCourse::default();
+        let mut answers: Vec<Answer> = Vec::new();
+        loop {
+            let known = answers.len();
+            if walk.instances().len() > known {
+                let grown = unfolding.grow(&walk)?;
+                judge(&grown, &mut answers, history, given, stores, &forced);
+            }
+            for (task, answer) in answers.iter().enumerate().skip(known) {
+                if matches!(answer, Answer::UpToDate(_)) {
+                    walk.end(task as u32);
+                }
+            }
+            let taken = walk.due().into_iter().find_map(|due| {
+                let Some(decision) = control.decision_of(&due) else { return Some((due, 0)) };
+                let name = control.decider_of(&decision);
+                let grown = unfolding.grow(&walk).ok();
+                let by = grown.zip(name).and_then(|(w, name)| KeptDecider::of(&w, &answers, &name));
+                let path = |_: &Ended, file: &str| {
+                    by.as_ref().map_or_else(PathBuf::new, |by| by.path(file, stores))
+                };
+                let outcome =
+                    ask(&control, &decision, by.as_ref().map(|by| &by.ended), &path).outcome?;
+                let number = control.outcome_named(&decision, &outcome).ok()?;
+                course.outcomes.insert(decision.name, outcome);
+                Some((due, number))
+            });
+            let Some((due, outcome)) = taken else { break };
+            walk.take(&due, outcome);
+        }
+        let all_done = answers.iter().all(|answer| matches!(answer, Answer::UpToDate(_)));
+        // What is to be decided after all that is known.
+        (0..answers.len()).for_each(|task| walk.end(task as u32));
+        course.is_open = !walk.due().is_empty() || !walk.is_over();
+        if walk.instances().is_empty() {
+            return Ok(course);
+        }
+        let grown = unfolding.grow(&walk)?;
+        course.is_whole = all_done && !course.is_open && are_shown(&grown, &answers, stores);
+        for (task, answer) in grown.tasks().zip(answers) {
+            let name = || grown.task_name(task).to_string();
+            match answer {
+                Answer::UpToDate(made) => course.agenda.up_to_date.push(made),
+                Answer::Perhaps(_) => course.agenda.perhaps.push(name()),
+                Answer::Redo(why) => {
+                    course.agenda.redo.push(Redo { task: name(), why: why.to_string() });
+                }
+            }
+        }
+        Ok(course)
+    }
+}
+
+/// Judges the instances of a course that have not been judged yet.
+fn judge(
+    grown: &Workflow,
+    answers: &mut Vec<Answer>,
+    history: &History,
+    given: &BTreeMap<String, String>,
+    stores: &Stores,
+    forced: &impl Fn(TaskId) -> bool,
+) {
+    let known = answers.len();
+    answers.resize(grown.len(), Answer::Redo(Why::New));
+    let producer = |file| Some((grown.file_name(file), grown.producer(file)?));
+    let producers: HashMap<&str, TaskId> = grown.files().filter_map(producer).collect();
+    for &task in grown.topological_order().iter().filter(|task| task.index() >= known) {
+        let content = |name: &str| -> Content<'_> {
+            if let Some(content) = given.get(name) {
+                return Content::Is(content);
+            }
+            let Some(producer) = producers.get(name) else { return Content::Open };
+            let Answer::UpToDate(made) = &answers[producer.index()] else { return Content::Open };
+            let file = made.outputs.iter().find(|file| file.name == name);
+            file.map_or(Content::Open, |file| Content::Is(file.content.as_str()))
+        };
+        let stated = grown.unfolded(task).map_or(task, |unfolded| unfolded.of);
+        let answer = if forced(stated) {
+            Answer::Redo(Why::Forced)
+        } else {
+            history.judge(&TaskFacts::of(grown, task), content, stores)
+        };
+        answers[task.index()] = answer;
+    }
+}
+
+/// A task that decides something and is up to date.
+struct KeptDecider {
+    ended: Ended,
+    made: Arc<Made>,
+}
+
+impl KeptDecider {
+    /// The instance of a name; none where it is not up to date.
+    fn of(grown: &Workflow, answers: &[Answer], name: &str) -> Option<KeptDecider> {
+        let task = grown.find_task(name)?;
+        let Answer::UpToDate(made) = answers.get(task.index())? else { return None };
+        let writes = grown.unfolded(task).map_or(&[][..], |unfolded| &unfolded.writes);
+        let output =
+            |(file, local): &(FileId, String)| (local.clone(), grown.file_name(*file).to_string());
+        let ended = Ended {
+            name: name.to_string(),
+            exit_code: made.exit,
+            place: HostId(0), // outputs are found by what was made
+            outputs: writes.iter().map(output).collect(),
+        };
+        Some(KeptDecider { ended, made: made.clone() })
+    }
+
+    /// Where an output lies.
+    fn path(&self, name: &str, stores: &Stores) -> PathBuf {
+        let file = self.made.outputs.iter().find(|file| file.name == name);
+        file.and_then(|file| stores.path(&self.made.host, file)).unwrap_or_default()
+    }
+}
+
+/// Whether the results of a course are in the folder of results: of a file that passes of a loop write, the last one.
+fn are_shown(grown: &Workflow, answers: &[Answer], stores: &Stores) -> bool {
+    let mut files: Vec<FileId> =
+        grown.files().filter(|file| grown.consumers(*file).len() == 0).collect();
+    files.sort_by_key(|file| grown.producer(*file));
+    let mut results: BTreeMap<&str, &MadeFile> = BTreeMap::new();
+    for file in files {
+        let name = grown.file_name(file);
+        let Some(producer) = grown.producer(file).filter(|_| !name.is_empty()) else { continue };
+        let Answer::UpToDate(made) = &answers[producer.index()] else { return false };
+        let Some(made) = made.outputs.iter().find(|output| output.name == name) else {
+            return false;
+        };
+        let writes = grown.unfolded(producer).map_or(&[][..], |unfolded| &unfolded.writes);
+        let local = writes.iter().find(|(of, _)| *of == file).map_or(name, |(_, local)| local);
+        results.insert(local, made);
+    }
+    let folder = stores.root.join("results");
+    results.iter().all(|(name, file)| is_content(&folder.join(name), file) == Some(true))
 }
 
 /// Takes what is not up to date, or no result, from the folder of results, and puts results there that are up to date.

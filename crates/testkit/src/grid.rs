@@ -76,7 +76,7 @@ pub fn with_backend<T>(
         problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
     };
     let models = Models::preset(model).unwrap();
-    let mut backend = Simulated::new(platform, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
     run(&mut backend)
 }
 

@@ -315,7 +315,7 @@ impl World {
         let problem = Problem::at_peak(&workflow, &nominal).unwrap();
         let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
         let models = Models::preset(self.model).unwrap();
-        let backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+        let backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
         run(&mut backend.in_world(&course))
     }
 

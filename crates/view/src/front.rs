@@ -73,7 +73,8 @@ pub fn svg(front: &Front) -> String {
     frame.line(&mut canvas, front);
     // Dominated plans first, so that the others are on top of them.
     for dominated in [true, false] {
-        for point in front.points.iter().filter(|p| p.dominated == dominated) {
+        // Of plans that are alike the first one has the label, and its circle is on top.
+        for point in front.points.iter().rev().filter(|p| p.dominated == dominated) {
             let named = names.iter().position(|(name, _)| *name == point.name);
             frame.point(&mut canvas, point, named.unwrap_or(names.len().saturating_sub(1)));
         }

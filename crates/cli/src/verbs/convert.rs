@@ -72,7 +72,7 @@ enum To {
 }
 
 fn to_parser() -> impl TypedValueParser<Value = To> {
-    let formats = Format::ALL.iter().map(|format| format.name());
+    let formats = Format::all().map(|format| format.name());
     let names: Vec<&str> = formats.chain(Target::ALL.map(Target::name)).collect();
     PossibleValuesParser::new(names).try_map(|name| match name.parse::<Target>() {
         Ok(target) => Ok(To::HandOver(target)),

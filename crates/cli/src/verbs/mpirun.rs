@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::path_check::Files;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use slackline_core::schema::names;
 use slackline_mpi_online::{Launch, OnlineError};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -140,7 +141,7 @@ impl Mpirun {
         let wall = begin.elapsed().as_secs_f64();
         if self.json {
             return output.json(&MpirunDocument {
-                schema: "slackline/mpirun/1",
+                schema: names::MPIRUN,
                 makespan: replayed.makespan,
                 ends: &replayed.ends,
                 actions: replayed.actions,

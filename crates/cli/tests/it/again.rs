@@ -712,13 +712,13 @@ fn a_task_that_still_runs_is_not_edited_away() {
     check(&place, "without the task", &[], &[]);
 }
 
-/// Who goes on with a long log reads a snapshot of what was done before its last run. The log has all of it: a snapshot
+/// Who continues with a long log reads a snapshot of what was done before its last run. The log has all of it: a snapshot
 /// that is damaged, or not of this log, is left alone, and the same comes of it.
 #[test]
 fn snapshots_of_long_logs_change_nothing() {
     let place = Place::new();
     let gate = place.path().join("gate");
-    let tasks = 250;
+    let tasks = 320;
     let mut workflow = String::new();
     for task in 0..tasks {
         workflow += &format!(

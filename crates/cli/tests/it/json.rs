@@ -364,6 +364,7 @@ const PRINT: &[&str] = &[
     "run uneven.toml -p pair.toml --policy just-in-time --folder uneven.run --json",
     "clean uneven.run --json",
     "calibrate taught.run -o learnt --json",
+    "calibrate looped.run -o looped --json",
     "centre batch log.swf --site site.json --policy priority-easy --by week --lenient --json",
     "centre batch jobs.txt --cores 8 --policy easy --json",
     "centre tape tape.json --policy fifo --json",

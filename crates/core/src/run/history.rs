@@ -398,6 +398,9 @@ impl RunHistory {
                     last.last_lines.clone_from(&failure.last_lines);
                 }
             }
+            Note::Reused { task, name } => {
+                self.named(*task, name);
+            }
             Note::Stopped => self.stopped = true,
             Note::Over { finished, makespan } => self.over = Some((*finished, *makespan)),
             #[allow(unreachable_patterns)] // notes that say nothing of attempts
@@ -426,7 +429,8 @@ impl RunHistory {
 
     /// Number of tasks that were up to date when the run began.
     pub fn up_to_date(&self) -> usize {
-        self.header.part.as_ref().map_or(0, |part| part.up_to_date)
+        let part = self.header.part.as_ref().filter(|_| self.workflow.control().is_none());
+        part.map_or(0, |part| part.up_to_date)
     }
 
     /// Number of tasks that are done.

@@ -20,7 +20,12 @@ pub use report::{
 };
 pub use run_session::{FinishedRun, RunSession};
 pub use settings::{command_path, set_command_path};
-pub use slackline_machines::folder::{Recovered, log_of, refuse_names, reused};
+pub use slackline_machines::attempt::{Enforce, STDERR, adopt_orphans, raise_open_files};
+pub use slackline_machines::folder::{
+    DETACHED_LOG, Definition as RunDefinition, DrivingProcess, Failure as RecordedFailure,
+    Recovered, component as folder_name, log_of, refuse_names, reused,
+};
+pub use slackline_machines::slurm::{Mode, Pilot};
 
 use crate::context::{Context, Silent};
 use crate::failure::Failure;
@@ -425,7 +430,7 @@ fn crowded(platform: &Platform) -> Option<String> {
 impl OpenRun {
     /// Opens the folder of a run that was interrupted, or not all of whose tasks could be done: these are tried again then,
     /// with `retry` also if the run is not over. An edited workflow is adopted. Of a long run what is done is taken as it
-    /// lies there, and the rest begins anew. With `force` a log that is damaged
+    /// is there, and the rest begins again. With `force` a log that is damaged
     /// before whole records is cut there, and the rest kept beside it.
     pub fn resume(
         path: &Path,

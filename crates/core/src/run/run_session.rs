@@ -360,7 +360,9 @@ impl RunSession {
         let (mut workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
         let mut undecided = None;
         if let Some(template) = &self.undecided {
-            let mut chances = Chances { seed: self.header.seed, ..Chances::default() };
+            let known = self.header.part.as_ref().map(|part| part.outcomes.clone());
+            let given = known.unwrap_or_default();
+            let mut chances = Chances { seed: self.header.seed, given, ..Chances::default() };
             undecided = Some(Undecided::new(template.clone(), chances.clone()));
             workflow = match order {
                 Some(order) => order,
@@ -592,7 +594,8 @@ impl RunSession {
             _ => {}
         };
         folder::notes(&folder.log(), see).map_err(Failure::work)?;
-        let part = self.header.part.as_ref();
+        // Instances are looked at as they come.
+        let part = self.header.part.as_ref().filter(|_| self.undecided.is_none());
         let up_to_date = part.map_or(0, |part| part.up_to_date) + reused;
         let outcomes = self.outcomes(&taken);
         let ran = Ran { real: true, outcomes, ..self.ran(problem, outcome, planned, clock) };
@@ -653,7 +656,7 @@ impl RunSession {
                 let policy = &self.header.policy;
                 Failure::work(format!("the run departs from its log: {why}")).with_help(format!(
                     "policy '{policy}' of version {now} decides otherwise than that of version {then}, which \
-                     began the run; slackline resume --retry-failed {} keeps what is done and plans the rest anew",
+                     began the run; slackline resume --retry-failed {} keeps what is done and plans the rest again",
                     root.display()
                 ))
             }

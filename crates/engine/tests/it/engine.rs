@@ -167,7 +167,7 @@ fn a_host_that_is_back_may_have_kept_its_data() {
             if task.0 == procs[0].0 { [2.0, 3.0][task.index()] } else { 9.0 }
         };
         let models = Models::preset("fifo").unwrap();
-        let backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+        let backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
         let mut policy = StaticPlan::new(heft(), Transfers::Push).without_restart();
         let (wf, pf) = (Arc::new(w.clone()), Arc::new(nominal.clone()));
         run(wf, pf, &mut policy, &mut backend.in_world(&world), Settings::default()).unwrap()

@@ -64,7 +64,7 @@ fn run(learning: bool, records: &mut Vec<Record>) -> (Outcome, Fixed) {
     let problem = Problem::at_peak(&workflow, &real).unwrap();
     let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
     let models = Models::preset("matrix").unwrap();
-    let mut backend = Simulated::new(&real, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(real.clone(), models, Box::new(truth)).unwrap();
     let mut policy = Fixed::default();
     let settings = Settings { learning, ..Settings::default() };
     let mut most = 0;

@@ -41,7 +41,7 @@ fn follow(workflow: &Workflow, platform: &Platform, models: Models, procs: &[&[u
     let truth = |task: TaskId, procs: &[ProcId]| {
         problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
     };
-    let mut backend = Simulated::new(platform, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
     let mut policy = StaticPlan::of_schedule(plan, find("cpa").unwrap(), Transfers::Push);
     let (w, p) = (Arc::new(workflow.clone()), Arc::new(platform.clone()));
     let outcome = Execution::new(w, p).run(&mut policy, &mut backend).unwrap();
@@ -149,7 +149,7 @@ fn results_of_wide_tasks_are_not_taken_for_lost() {
         problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
     };
     let models = Models::parallel_tasks();
-    let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
     let planner = find("hcpa").unwrap();
     let mut policy = Selective::new(planner, Threshold::Always, Transfers::Push);
     let (w, p) = (Arc::new(work.clone()), Arc::new(platform.clone()));
@@ -170,7 +170,7 @@ fn all_parts_advance_together() {
     let platform = b.build().unwrap();
     let mut backend = {
         let seconds = |task: TaskId, _: &[ProcId]| if task.index() == 0 { 4.0 } else { 2.0 };
-        Simulated::new(&platform, Models::parallel_tasks(), Box::new(seconds)).unwrap()
+        Simulated::new(platform.clone(), Models::parallel_tasks(), Box::new(seconds)).unwrap()
     };
     let compute = |task: u32, procs: &'static [ProcId]| Computation {
         task: TaskId(task),

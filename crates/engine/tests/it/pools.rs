@@ -439,11 +439,12 @@ proptest! {
 /// A random problem with pools of every kind: memory, devices, a licence of the platform, an amount of hosts,
 /// windows, and tasks of one or two cores.
 fn every_kind(independent: bool) -> impl Strategy<Value = String> {
+    type One = (u32, u32, u32, u32, usize);
     let task = (1u32..20, 0u32..20, 1u32..3, 0u32..8, 0usize..8);
     let host = (20u32..40, 0usize..4, any::<bool>());
     let tasks = prop::collection::vec(task, 2..9);
     (tasks, prop::collection::vec(host, 1..4), any::<bool>()).prop_map(move |(tasks, hosts, sends)| {
-        let one = |(at, &(cost, memory, width, takes, _)): (usize, &(u32, u32, u32, u32, usize))| {
+        let one = |(at, &(cost, memory, width, takes, _)): (usize, &One)| {
             let width = if independent { 1 } else { width };
             let mut text =
                 format!(r#"{{"id": "t{at}", "cost": {cost}, "memory": {memory}, "width": [{width}, {width}]"#);
@@ -458,7 +459,7 @@ fn every_kind(independent: bool) -> impl Strategy<Value = String> {
             };
             text + "}"
         };
-        let edge = |(at, &(cost, .., from)): (usize, &(u32, u32, u32, u32, usize))| {
+        let edge = |(at, &(cost, .., from)): (usize, &One)| {
             (from < at && !independent)
                 .then(|| format!(r#"{{"from": "t{from}", "to": "t{at}", "data": {}}}"#, cost % 5))
         };
@@ -487,7 +488,7 @@ fn every_kind(independent: bool) -> impl Strategy<Value = String> {
     })
 }
 
-/// Whether every task lies in a window of its host.
+/// Whether every task is in a window of its host.
 fn keeps_windows(problem: &Problem<'_>, schedule: &Schedule) -> bool {
     schedule.placements.iter().flatten().all(|placement| {
         let windows = problem.pools().windows(problem.host_of(placement.proc()));
@@ -511,13 +512,8 @@ proptest! {
             let request = Request { iterations: Some(5), ..Request::seeded(1) };
             for algorithm in registry::ALL.iter().filter(|a| a.lacks(&problem, &request.limits).is_none()) {
                 let name = algorithm.name;
-                let plan = match algorithm.plan(&problem, &request) {
-                    Ok(plan) => plan,
-                    Err(why) => {
-                        prop_assert!(false, "{}: {} in {}", name, why, text);
-                        continue;
-                    }
-                };
+                let plan = algorithm.plan(&problem, &request);
+                let plan = plan.map_err(|why| TestCaseError::fail(format!("{name}: {why} in {text}")))?;
                 prop_assert_eq!(validate(&problem, &plan, &Limits::default()), vec![], "{} in {}", name, text);
                 prop_assert!(plan.makespan() >= bound * (1.0 - 1e-9), "{} before the bound", name);
             }

@@ -263,7 +263,7 @@ fn a_workflow_with_an_abandoned_task_lets_others_pass() {
         let problem = Problem::new(&all, &platform).unwrap();
         let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
         let models = Models::preset("matrix").unwrap();
-        let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+        let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
         let execution = Execution {
             begins: supply.begins(),
             terms: supply.terms(),

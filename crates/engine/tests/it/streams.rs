@@ -141,7 +141,7 @@ fn run_by(stream: &Stream, policy: &mut dyn Policy, watch: &mut dyn FnMut(&Situa
     let problem = Problem::new(&all, &platform).unwrap();
     let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
     let models = Models::preset("matrix").unwrap();
-    let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
     let mut look = |glance: &RunSnapshot<'_>| watch(glance.situation);
     let execution = Execution {
         begins: supply.begins(),

@@ -531,8 +531,9 @@ impl<'a> Raising<'a> {
             let table = DiskTable {
                 name: disk.name.to_string(),
                 host: name(disk.host),
-                read: DiskBandwidth(disk.read_bandwidth),
-                write: DiskBandwidth(disk.write_bandwidth),
+                stock: None,
+                read: Some(DiskBandwidth(disk.read_bandwidth)),
+                write: Some(DiskBandwidth(disk.write_bandwidth)),
                 connection: disk.connection_bandwidth.map(DiskBandwidth),
                 capacity: disk.capacity.map(Bytes),
                 mounts: disk

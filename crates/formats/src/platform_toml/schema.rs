@@ -434,8 +434,13 @@ pub(super) struct RouteTable {
 pub(super) struct DiskTable {
     pub(super) name: String,
     pub(super) host: String,
-    pub(super) read: DiskBandwidth,
-    pub(super) write: DiskBandwidth,
+    /// Stock definition whose values hold where the table has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) stock: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) read: Option<DiskBandwidth>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) write: Option<DiskBandwidth>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) connection: Option<DiskBandwidth>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -89,7 +89,7 @@ pub(crate) const CODEC: Codec = Codec {
     extensions: &["toml"],
     comments: Some(crate::note::Comments::Hash),
     recognise: |text| text.lines().any(|line| line.trim_start().starts_with("[task.")),
-    read: reader::read,
+    read: read_with,
     write: Some(|document, out| Ok(write(&document.workflow, out)?)),
 };
 

@@ -342,6 +342,11 @@ read = "100MBps"
 write = "50MBps"
 model = { kind = "affine", read-latency = "5ms", write-latency = "7ms" }
 [[disk]]
+name = "bay"
+host = "a"
+stock = "disk-bay"
+read = "1GBps"
+[[disk]]
 name = "sized"
 host = "b"
 read = "80MBps"

@@ -72,7 +72,7 @@ fn waits_are_fitted_by_queue() {
         .collect();
     let log = batch_log::parse(&lines, Wrong::Refuse).unwrap();
     let mut logs = SiteLogs::new(false);
-    logs.add_batch_log(&log, "log", "north").unwrap();
+    logs.add_batch_log(&log, &lines, "log", "north").unwrap();
     let found = logs.picture(BandwidthPolicy::Max);
     let waits = &found.waits[0];
     assert_eq!((waits.queue.as_str(), waits.jobs), ("7", 200));
@@ -92,6 +92,12 @@ fn what_is_wrong_is_named_or_passed_over() {
     lenient.add_trace(backwards, "t", "s").unwrap();
     lenient.add_run(None, "w", "s").unwrap();
     lenient.add_run(Some(&run("x", &[("n-1", -5.0)])), "r", "s").unwrap();
+    // Clocks of two machines: the line of the job is named.
+    let text = "1 5 3 10 1 -1 -1 1 10 -1 1 1 1 -1 7 -1 -1 -1\n";
+    let mut log = batch_log::parse(text, Wrong::Refuse).unwrap();
+    log.jobs[0].start = Some(4.0);
+    let error = SiteLogs::new(false).add_batch_log(&log, text, "log", "s").unwrap_err();
+    assert!(error.to_string().contains("1:1: job 1 starts before"), "{error}");
     let lines: Vec<Option<usize>> =
         lenient.picture(BandwidthPolicy::Max).skipped.iter().map(|s| s.line).collect();
     assert_eq!(lines, [Some(3), Some(4), None, None]);

@@ -94,6 +94,12 @@ pub struct Definition {
     /// Changes of the definition since the one before, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
+    /// Of a workflow with choices and loops: outcomes of decisions that what was done tells, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outcomes: BTreeMap<String, String>,
+    /// Whether decisions are to come, so that more tasks may have to be done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_open: bool,
 }
 
 impl Header {
@@ -354,7 +360,7 @@ fn read_records(
     }
 }
 
-/// What the runs before the last one of a log come to: who goes on with the last one reads this in their place. It is
+/// What the runs before the last one of a log come to: who continues with the last one reads this in their place. It is
 /// a file beside the log, which has all of it, and counts only where the last run begins where it says.
 #[derive(Serialize, Deserialize)]
 struct Snapshot {

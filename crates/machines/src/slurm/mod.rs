@@ -659,8 +659,10 @@ impl<'p> Slurm<'p> {
         {
             return self.take(post, made);
         }
+        let is_over = why.contains(TIMEOUT) || slot.left() < AT_END;
         if post.only.is_some()
-            && (why.contains(TIMEOUT) || slot.left() < AT_END)
+            && is_over
+            && !self.is_time_fixed()
             && let Some(made) = self.time_is_over(post)
         {
             return self.take(post, made);

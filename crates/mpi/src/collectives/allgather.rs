@@ -208,7 +208,7 @@ pub(super) fn mesh_3d(call: &Call, team: &mut Team<'_>) {
 /// My place among the ranks of my host, and mine among the hosts; only where ranks follow each
 /// other host by host.
 fn place(team: &Team<'_>) -> (usize, usize, usize, usize) {
-    let cores = team.nodes()[0].len().max(1);
+    let cores = team.blocks()[0].len();
     let hosts = team.size.div_ceil(cores);
     (team.me % cores, cores, team.me / cores, hosts)
 }

@@ -186,7 +186,7 @@ pub(super) fn reduce_bcast(call: &Call, team: &mut Team<'_>) {
 
 /// Up to the first rank of every host, something among these, and down again.
 fn by_host(call: &Call, team: &mut Team<'_>, among: impl FnOnce(&mut Team<'_>)) {
-    let nodes = team.nodes();
+    let nodes = team.blocks();
     let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
     for members in &nodes {
         team.within(members, |team| reduce::binomial(&Call { root: 0, ..call.clone() }, team));
@@ -207,7 +207,7 @@ pub(super) fn smp_binomial(call: &Call, team: &mut Team<'_>) {
 /// Binomial trees inside and over hosts, in segments of 4 KiB, whose four phases follow each other.
 pub(super) fn smp_binomial_pipeline(call: &Call, team: &mut Team<'_>) {
     const SEGMENT: u64 = 4096;
-    let nodes = team.nodes();
+    let nodes = team.blocks();
     let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
     let bytes = (SEGMENT / call.unit * call.unit).min(call.bytes);
     let count = call.bytes.checked_div(bytes).unwrap_or(1);

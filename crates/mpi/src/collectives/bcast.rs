@@ -111,7 +111,7 @@ pub(super) fn binary(call: &Call, team: &mut Team<'_>) {
 
 /// Tree over the first ranks of the hosts, and inside every host: children elsewhere come first.
 fn two_trees(team: &Team<'_>, shape: fn(usize, usize) -> Tree) -> Tree {
-    let nodes = team.nodes();
+    let nodes = team.blocks();
     let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
     let mut tree = Tree::default();
     for members in nodes.iter().filter(|members| members.contains(&team.me)) {
@@ -158,7 +158,7 @@ fn hand_over(call: &Call, team: &mut Team<'_>, to: usize) {
 /// there first.
 pub(super) fn smp_binomial(call: &Call, team: &mut Team<'_>) {
     hand_over(call, team, 0);
-    let nodes = team.nodes();
+    let nodes = team.blocks();
     let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
     let inside = Call { root: 0, ..call.clone() };
     team.within(&leaders, |team| binomial(&inside, team));

@@ -162,6 +162,14 @@ impl<'a> Team<'a> {
         layout.members.iter().map(|m| m.iter().map(|&r| r as usize).collect()).collect()
     }
 
+    /// The hosts as algorithms count them that go by ranks alone: neighbouring ranks, as many as every host has;
+    /// single ones where hosts have different numbers.
+    pub fn blocks(&self) -> Vec<Vec<usize>> {
+        self.looked.set(true);
+        let ranks: Vec<usize> = (0..self.size).collect();
+        ranks.chunks(self.per_host().unwrap_or(1).max(1)).map(<[usize]>::to_vec).collect()
+    }
+
     fn own_layout(&self) -> Layout {
         let hosts = (0..self.size).map(|rank| self.layout.node[self.real(rank) as usize]);
         Layout::new(hosts)

@@ -569,6 +569,9 @@ impl Replay<'_> {
         let turns = if self.settings.grow { self.failures + 1.0 } else { 1.0 };
         let pause = self.settings.test * turns;
         if self.agents[agent].step == 0 {
+            if self.is_tested(agent, comm, which) {
+                return Ok(true);
+            }
             let state = &mut self.agents[agent];
             state.clock += pause;
             state.step = 1;
@@ -640,6 +643,15 @@ impl Replay<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Whether a trace tests a request again that a test has found done: SimGrid leaves that out.
+    fn is_tested(&self, agent: usize, comm: u32, which: &Which) -> bool {
+        let is_tested =
+            |at: usize| matches!(self.agents[agent].requests[at].pending, Pending::Tested);
+        self.version(agent) == Version::Three
+            && Self::count(which) == 1
+            && self.request(agent, comm, which, 0).is_some_and(is_tested)
     }
 
     /// Waits until one of some requests is done; with `some`, takes all that are then.

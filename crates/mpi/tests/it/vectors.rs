@@ -173,3 +173,37 @@ fn gathers_of_mvapich2_remember() {
         .map(|name| ends("barrier", &format!("smpi/gather={name}")));
     assert_ne!(tree, linear);
 }
+
+/// Algorithms that find hosts by counting ranks take neighbouring ranks for those of a host, and every rank for a host
+/// of its own where hosts have different numbers.
+#[test]
+fn hosts_are_counted_by_ranks() {
+    let platform = common::platform("star");
+    let all: Vec<HostId> = platform.host_ids().collect();
+    let ends = |placed: &[usize], call: &str, algorithm: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("trace.tit");
+        let trace: String = (0..placed.len()).map(|rank| format!("{rank} {call}\n")).collect();
+        std::fs::write(&file, trace).unwrap();
+        let hosts: Vec<HostId> = placed.iter().map(|&host| all[host]).collect();
+        let settings = ReplaySettings::from_pairs(&[split_pair(algorithm).unwrap()]).unwrap();
+        let traces = Traces::open(&[file]).unwrap();
+        Replay::new(&platform, &hosts, traces, settings).unwrap().run(&mut ()).unwrap().ends
+    };
+    let uneven = [0, 0, 0, 1, 1, 2, 2, 2, 3];
+    for (call, by_rank, plain) in [
+        ("bcast 2000", "smpi/bcast=SMP_binomial", "smpi/bcast=binomial_tree"),
+        ("allreduce 2000 0", "smpi/allreduce=smp_rdb", "smpi/allreduce=rdb"),
+    ] {
+        assert_eq!(ends(&uneven, call, by_rank), ends(&uneven, call, plain), "{call}");
+        assert_ne!(ends(&[0, 0, 1, 1], call, by_rank), ends(&[0, 0, 1, 1], call, plain));
+    }
+}
+
+/// A test of what a test has found done takes no time.
+#[test]
+fn a_request_is_found_done_once() {
+    let trace =
+        "0 send 1 0 10\n1 irecv 0 0 10\n1 compute 1e6\n1 test 0 1 0\n1 test 0 1 0\n1 wait 0 1 0\n";
+    assert_eq!(common::dates(trace, &[])[1], [0.0, 1000.0, 1100.0, 1100.0, 1100.0]);
+}

@@ -207,7 +207,12 @@ impl Policy for Sweep {
         {
             self.lit |= self.dark.iter().any(|&c| self.levels.carries(now, queues, c));
         }
-        let only_levels = |e: &Event| matches!(e, Event::HostChanged(_) | Event::NetworkChanged);
+        // A host whose window opens has changed, too.
+        let windows = now.pools.has_windows();
+        let only_levels = |e: &Event| match e {
+            Event::HostChanged(_) => !windows,
+            event => *event == Event::NetworkChanged,
+        };
         self.lit || !events.iter().all(only_levels)
     }
 

@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Serialize;
 use slackline_analysis::statistics::wilson;
 use slackline_centre::batch::{Machine, Policy, Site};
+use slackline_core::schema::names;
 use slackline_formats::batch_log::{self, BatchLog, Wrong};
 use slackline_generate::workload::Lublin;
 use slackline_lab::adopt::{Adoption, FALSE_GAIN_RATE, Question, Side, Trials, Workload};
@@ -178,7 +179,7 @@ impl Adopt {
         }
         if self.json {
             output.json(&AdoptionDocument {
-                schema: "slackline/centre-adopt/1",
+                schema: names::CENTRE_ADOPT,
                 baseline: words.baseline,
                 candidate: words.candidate,
                 workload: words.workload,

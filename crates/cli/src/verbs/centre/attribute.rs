@@ -11,6 +11,7 @@ use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
 use slackline_centre::stack::{self, Attributed, Attribution, Case, Component, Switches, Validity};
+use slackline_core::schema::names;
 use slackline_model::units::fmt_seconds;
 use slackline_view::plot::{Cell, matrix};
 use std::path::PathBuf;
@@ -147,7 +148,7 @@ fn document<'a>(
         robust: run.robust,
     };
     AttributionDocument {
-        schema: "slackline/centre-attribute/1",
+        schema: names::CENTRE_ATTRIBUTE,
         recorded: Number(found.recorded),
         runs: found.runs.iter().map(line).collect(),
         validity: Validity::of(case, Some(switches)),

@@ -80,7 +80,7 @@ pub(crate) fn read(
     of_run(&run, &Nominal::default(), date, path, leave_out_undone)
 }
 
-/// What a record of our own says besides.
+/// Further facts in a record of our own.
 #[derive(Default)]
 struct Nominal {
     /// Flop of tasks; recorded seconds at 1 Gflop/s where there is none.

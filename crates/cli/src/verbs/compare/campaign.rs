@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::progress::Bar;
 use crate::table::count;
 use serde::Serialize;
+use slackline_core::schema::names;
 use slackline_formats::csv::Csv;
 use slackline_lab::campaign::{
     Campaign, Counts, Identity, METRICS, Method, MethodKind, Shard, Store, StoreError, merge, run,
@@ -293,12 +294,9 @@ impl Compare {
     ) -> Result<(), Failure> {
         match comparisons {
             [(_, one)] if self.json => output.json(one),
-            [(_, plan), (_, simulate)] if self.json => output.json(&Kinds {
-                schema: "slackline/campaigns/1",
-                campaign: name,
-                plan,
-                simulate,
-            }),
+            [(_, plan), (_, simulate)] if self.json => {
+                output.json(&Kinds { schema: names::CAMPAIGNS, campaign: name, plan, simulate })
+            }
             _ => {
                 for (at, (kind, comparison)) in comparisons.iter().enumerate() {
                     if comparisons.len() > 1 {

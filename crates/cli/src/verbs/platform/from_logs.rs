@@ -6,6 +6,7 @@ use crate::table::{Table, count};
 use crate::verbs::centre::recorded;
 use clap::Args;
 use slackline_core::Failure;
+use slackline_core::schema::names;
 use slackline_formats::batch_log::{self, Wrong};
 use slackline_formats::platform_toml;
 use slackline_lab::site_logs::{BandwidthPolicy, SiteLogs, SitePicture};
@@ -137,12 +138,12 @@ impl FromLogs {
         let fields = first.split_whitespace();
         let is_swf = first.trim_start().starts_with(';')
             || (fields.clone().count() == 18 && fields.clone().all(|f| f.parse::<f64>().is_ok()));
-        let added = if first.contains("\"slackline/trace/1\"") {
+        let added = if first.contains(&format!("\"{}\"", names::TRACE)) {
             logs.add_trace(&text, &source, site)
         } else if is_swf || (first.contains('|') && first.contains("JobID")) {
             let wrong = if self.lenient { Wrong::Skip } else { Wrong::Refuse };
             let log = batch_log::read(&output.files, path, wrong)?;
-            logs.add_batch_log(&log, &source, site)
+            logs.add_batch_log(&log, &text, &source, site)
         } else if slackline_core::recorded::engine_of(path, &output.files).is_some() {
             let run = recorded::read(path, self.lenient, output)?;
             logs.add_recorded(&run.seen(), &source, site)

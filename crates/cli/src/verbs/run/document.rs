@@ -1,8 +1,8 @@
 //! Tables of a real run, and of its rehearsal, beyond those of a simulated one.
 
 use crate::table::{Table, wrap};
-use slackline_core::machines::folder::{Definition, Failure};
 use slackline_core::run::{FinishedRun, blocked, stderr};
+use slackline_core::run::{RecordedFailure as Failure, RunDefinition as Definition};
 use slackline_core::simulation::Ran;
 use slackline_model::names::printable;
 use slackline_model::trace::Work;
@@ -36,6 +36,9 @@ pub(super) fn agenda(part: &Definition, most: usize, width: usize) -> String {
     parts.push(format!("{} up to date", part.up_to_date));
     if !part.left_out.is_empty() {
         parts.push(format!("{} left out", part.left_out.len()));
+    }
+    if part.is_open {
+        parts.push("more as decisions fall".to_string());
     }
     text + &wrap(&parts.join(", "), 0, width) + "\n"
 }

@@ -14,9 +14,6 @@ use crate::set_option::SetOptions;
 use crate::verbs::simulate::report;
 use crate::verbs::simulate::workflow::draw;
 use clap::{Args, ValueEnum};
-use slackline_core::machines::attempt::{Enforce, STDERR};
-use slackline_core::machines::folder;
-use slackline_core::machines::slurm::Mode;
 use slackline_core::request::{
     ExecutionSettings, InputPlace, KeptFiles, PublishedAs, QUEUE_INTERVALS, RunRequest,
     SlurmSettings,
@@ -24,6 +21,7 @@ use slackline_core::request::{
 use slackline_core::run::{
     self, FinishedRun, OpenRun, Rehearsal, RehearsalReport, Start, UpToDateReport,
 };
+use slackline_core::run::{Enforce, Mode, STDERR, folder_name};
 use slackline_core::simulation::Ran;
 use slackline_core::{Failure, SimulationReport};
 use slackline_formats::FileAccess;
@@ -552,7 +550,7 @@ impl Outputs {
         let attempt = |task, number, done| {
             let mut failures = finished.failures.iter();
             let failure = failures.find(|f| f.task == task && f.attempt == number);
-            let name = folder::component(workflow.task_name(task));
+            let name = folder_name(workflow.task_name(task));
             let stderr = format!("tasks/{name}/{number}/{STDERR}");
             trace::Attempt {
                 exit_code: if done { Some(0) } else { failure.and_then(|f| f.exit) },

@@ -5,7 +5,7 @@ use super::clock::{Clock, now as seconds_since_1970};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use slackline_core::RunView;
 use slackline_core::forecast::{Band, Pending, PendingTask};
-use slackline_core::machines::folder::Failure;
+use slackline_core::run::RecordedFailure as Failure;
 use slackline_engine::{Counters, RunSnapshot};
 use slackline_model::names::printable;
 use slackline_model::units::fmt_seconds;
