@@ -210,7 +210,7 @@ def situations():
     def variable(p):
         p.variable = "two"
         p.write()
-    def parameter(p): p.edit("sort", "sort -k 2 in.txt > s.txt")
+    def parameter(p): p.edit("sort", "sort -k 1r in.txt > s.txt")
     def split(p):
         p.edit("join", "cat n.txt > j.txt", ["n.txt"])
         p.tasks["more"] = ("cat s.txt > m.txt", ["s.txt"], ["m.txt"])

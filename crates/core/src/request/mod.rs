@@ -158,12 +158,12 @@ pub struct RunRequest {
     /// A folder that gets the results and `manifest.json`, which lists them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results: Option<PathBuf>,
-    /// How results get there: `link` or `copy`.
+    /// Form of the results there: `link` or `copy`.
     #[serde(skip_serializing_if = "is_default")]
     pub results_as: PublishedAs,
 }
 
-/// How results get into a folder of the user.
+/// Form of results in a folder of the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PublishedAs {

@@ -131,7 +131,8 @@ fn files_in(root: &Path) -> Result<Vec<PathBuf>, Failure> {
             let name = inner.join(entry.file_name());
             if entry.file_type().map_err(failed(&path))?.is_dir() {
                 open.push(name);
-            } else {
+            } else if fs::metadata(entry.path()).is_ok_and(|found| found.is_file()) {
+                // Links in folders that tasks wrote count where they lead to a file.
                 files.push(name);
             }
         }

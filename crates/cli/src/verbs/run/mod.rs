@@ -88,7 +88,7 @@ pub(crate) struct Run {
     /// Put the results into this folder, too, with manifest.json, which lists them; nothing else in it is touched
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
-    /// How results get there: as links where that is possible, which cannot be written to, or as copies
+    /// Form of the results there: links where that is possible, which cannot be written to, or copies
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ResultsAs::Link, requires = "results")]
     results_as: ResultsAs,
     /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue
@@ -237,7 +237,7 @@ enum Keep {
     Results,
 }
 
-/// How results get into a folder of the user.
+/// Forms of results in a folder of the user.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ResultsAs {
     Link,
