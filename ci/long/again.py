@@ -4,6 +4,7 @@
     ci/long/again.py SLACKLINE FOLDER table [--snakemake PROGRAM]    what is redone after each sort of change
     ci/long/again.py SLACKLINE FOLDER kill [--times 200] [--seed 1]  kill -9 at random moments, with edits in between
     ci/long/again.py SLACKLINE FOLDER overhead [--tasks 4000]        seconds per task beside `make -j2`, and of a run with nothing to do
+    ci/long/again.py SLACKLINE FOLDER samples [--tasks 4000]         a workflow over 1,000 samples in 20 lines, and again
     ci/long/again.py SLACKLINE FOLDER predict                        a second run, predicted from the first
 
 Exit code 1 where something does not hold.
@@ -39,6 +40,7 @@ class Pipeline:
         self.folder.mkdir(parents=True)
         self.tasks = dict(TASKS)
         self.seconds = {}
+        self.variable = "one"
         self.files = {"in.txt": INPUT}
         for name, text in self.files.items():
             self.path(name).write_text(text)
@@ -52,10 +54,10 @@ class Pipeline:
         made = {o for _, _, outputs in self.tasks.values() for o in outputs}
         given = sorted({i for _, inputs, _ in self.tasks.values() for i in inputs} - made)
         read = {i for _, inputs, _ in self.tasks.values() for i in inputs}
-        toml = "[files]\n" + "".join(f'"{name}" = "1kB"\n' for name in given)
+        toml = f'[defaults]\nenv = {{ VARIABLE = "{self.variable}" }}\n[files]\n' + "".join(f'"{name}" = "1kB"\n' for name in given)
         finals = [o for _, _, outputs in self.tasks.values() for o in outputs if o not in read]
-        make = "SHELL = /bin/sh\n.DELETE_ON_ERROR:\nall: " + " ".join(finals) + "\n"
-        snake = f"rule all:\n    input: {json.dumps(finals)[1:-1]}\n"
+        make = f"SHELL = /bin/sh\nexport VARIABLE = {self.variable}\n.DELETE_ON_ERROR:\nall: " + " ".join(finals) + "\n"
+        snake = f"shell.prefix('export VARIABLE={self.variable}; ')\nrule all:\n    input: {json.dumps(finals)[1:-1]}\n"
         for name, (command, inputs, outputs) in self.tasks.items():
             toml += f"\n[task.{name}]\ncommand = {json.dumps(command)}\n"
             toml += f"inputs = {json.dumps(inputs)}\noutputs = {json.dumps(outputs)}\n"
@@ -108,7 +110,19 @@ def of_slackline(pipeline, program):
         return ["refused: " + done.stderr.strip().splitlines()[0]]
     document = json.loads(done.stdout)
     redo = document.get("redo")
-    return sorted(pipeline.tasks) if redo is None else sorted(entry["task"] for entry in redo)
+    return begun(pipeline) if redo is None else sorted(entry["task"] for entry in redo)
+
+
+def begun(pipeline):
+    """Tasks whose processes the last engine of our run has started."""
+    tasks = set()
+    for line in pipeline.path("w.run/log.jsonl").read_text().splitlines():
+        note = json.loads(line).get("note")
+        if isinstance(note, dict) and "driven" in note:
+            tasks = set()
+        elif isinstance(note, dict) and "process" in note:
+            tasks.add(note["process"]["name"])
+    return sorted(tasks)
 
 
 def output(pipeline, name, results=False):
@@ -193,12 +207,22 @@ def situations():
         command(p)
     def swapped(p): p.edit("join", inputs=["s.txt", "n.txt"])
     def quotes(p): p.edit("other", "echo 'other' > o.txt")
+    def variable(p):
+        p.variable = "two"
+        p.write()
+    def parameter(p): p.edit("sort", "sort -k 2 in.txt > s.txt")
+    def split(p):
+        p.edit("join", "cat n.txt > j.txt", ["n.txt"])
+        p.tasks["more"] = ("cat s.txt > m.txt", ["s.txt"], ["m.txt"])
+        p.write()
     yield "nothing changed", nothing, []
     yield "command of a task", command, ["join", "pack", "sort"]
     yield "command, same output", same, ["sort"]
     yield "words of a command, same output", quotes, ["other"]
     yield "command of a first task", first_task, ["other"]
     yield "command of a last task", last_task, ["pack"]
+    yield "parameter of a command", parameter, ["join", "pack", "sort"]
+    yield "environment of all tasks", variable, ["count", "join", "other", "pack", "sort"]
     yield "two commands", two_edits, ["join", "pack", "sort"]
     yield "input content", content, ["count", "join", "pack", "sort"]
     yield "input content of the same size", size, ["count", "join", "pack", "sort"]
@@ -219,11 +243,79 @@ def situations():
     yield "command changed and output deleted", edit_and_gone, ["count", "join", "pack", "sort"]
     yield "task added", task_added, ["last"]
     yield "task removed", task_removed, []
+    yield "task added in the middle", split, ["join", "more", "pack"]
     yield "task renamed", renamed, []
     yield "order of tasks", order, []
     yield "estimate", estimate, []
     yield "remarks and blank lines", blanks, []
     yield "folder moved", moved, []
+
+
+def failure_fixed(pipeline, run, program):
+    """A task fails, and is fixed."""
+    command = pipeline.tasks["pack"][0]
+    pipeline.edit("pack", "false")
+    run(pipeline, program)
+    pipeline.edit("pack", command)
+    return run(pipeline, program)
+
+
+def killed(pipeline, run, program):
+    """All is killed when a task has written its output and is not over."""
+    command = pipeline.tasks["other"][0]
+    pipeline.edit("other", command + f"; sleep 1; sleep $(cat {pipeline.path('nap')})")
+    pipeline.path("nap").write_text("30")
+    child = subprocess.Popen(
+        [sys.executable, __file__, program, str(pipeline.folder), run.__name__],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    end = time.monotonic() + 30
+    while not any(path.exists() for path in [pipeline.path("o.txt"), *pipeline.path("w.run/hosts").glob("*/work/*/o.txt")]):
+        assert time.monotonic() < end, "nothing was written"
+        time.sleep(0.02)
+    time.sleep(1.5 if run is of_snakemake else 0.5)
+    for pid in descendants(child.pid):
+        os.kill(pid, signal.SIGKILL)
+    child.wait()
+    pipeline.path("nap").write_text("0")
+    if run is of_snakemake:
+        quiet([program, "--unlock"], pipeline.folder)
+    return run(pipeline, program)
+
+
+def descendants(root):
+    """A process and all that descend from it."""
+    parents = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(stat.parent.name)] = int(words[1])
+    found = [root]
+    for pid in found:
+        found.extend(child for child, parent in parents.items() if parent == pid)
+    return found
+
+
+def two_at_once(pipeline, run, program):
+    """A second run is begun while the first goes on."""
+    pipeline.edit("other", TASKS["other"][0] + "; sleep 3")
+    child = subprocess.Popen(
+        [sys.executable, __file__, program, str(pipeline.folder), run.__name__],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1.5)
+    words = {of_make: [program, "-s", "-j2", "-k"], of_snakemake: [program, "-q", "all", "-c", "2"],
+             of_slackline: [program, "run", "w.toml", "-j", "2"]}[run]
+    second = quiet(words, pipeline.folder)
+    child.wait()
+    return ["both run"] if second.returncode == 0 else ["the second is refused"]
+
+
+def courses():
+    """Name, what is done instead of one change between two runs, and the last answer."""
+    yield "failure fixed", failure_fixed, ["pack"]
+    yield "killed between output and record", killed, ["other"]
+    yield "two runs at once", two_at_once, ["the second is refused"]
 
 
 def table(arguments):
@@ -248,7 +340,25 @@ def table(arguments):
                 row[-1] += f" (expected {', '.join(expected) or 'nothing'})"
             shutil.rmtree(pipeline.folder)
         print(f"| {name} | " + " | ".join(row) + " |", flush=True)
+    for number, (name, course, expected) in enumerate(courses()):
+        row = []
+        for engine, run, program in engines:
+            pipeline = Pipeline(arguments.folder / f"{engine}-course-{number}")
+            done = course(pipeline, run, program)
+            row.append(", ".join(done) or "nothing")
+            if engine == "slackline" and done != expected:
+                wrong += 1
+                row[-1] += f" (expected {', '.join(expected)})"
+            shutil.rmtree(pipeline.folder, ignore_errors=True)
+        print(f"| {name} | " + " | ".join(row) + " |", flush=True)
     return wrong
+
+
+class Place(Pipeline):
+    """A folder that another process has made."""
+
+    def __init__(self, folder):
+        self.folder, self.tasks = pathlib.Path(folder), dict(TASKS)
 
 
 def contents(folder):
@@ -289,7 +399,7 @@ def kill(arguments):
         try:
             child.wait(timeout=draw.uniform(0.0, arguments.most))
             said = child.stderr.read().decode()
-            if child.returncode not in (0,) and "input" not in said:
+            if child.returncode != 0 and "input" not in said and "is gone from the run folder" not in said:
                 print(f"exit code {child.returncode}: {said}")
                 wrong += 1
         except subprocess.TimeoutExpired:
@@ -306,9 +416,13 @@ def kill(arguments):
                 continue
             clean = quiet(run + ["--folder", "clean"], pipeline.folder)
             assert clean.returncode == 0, clean.stderr
-            if contents(pipeline.path("w.run/results")) != contents(pipeline.path("clean/results")):
-                print(f"after {kills} kills: other results than those of a clean run")
+            ours, theirs = (contents(pipeline.path(f"{name}/results")) for name in ["w.run", "clean"])
+            if ours != theirs:
+                names = sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name))
+                print(f"after {kills} kills: other results than those of a clean run: {', '.join(names)}", flush=True)
                 wrong += 1
+                if arguments.stop:
+                    sys.exit(1)
             shutil.rmtree(pipeline.path("clean"))
             again = json.loads(quiet(run + ["--json"], pipeline.folder).stdout)
             if again["redo"]:
@@ -360,6 +474,46 @@ def overhead(arguments):
     return int(each[0] > 1.5 * each[1]) + int(nothing > 1.0)
 
 
+SAMPLES = '''[samples]
+file = "samples.csv"
+
+[defaults]
+time = "5ms"
+
+[files]
+"raw/{sample}.txt" = "100B"
+
+[kind.trim]
+retries = 1
+
+[task]
+trim = { foreach = "sample", inputs = ["raw/{sample}.txt"], outputs = ["{sample}.trim"], command = "head -n 3 {inputs} > {outputs}" }
+sort = { foreach = "sample", inputs = ["{sample}.trim"], outputs = ["{sample}.sort"], command = "sort {inputs} > {outputs}" }
+count = { foreach = "sample", inputs = ["{sample}.sort"], outputs = ["{sample}.count"], command = "wc -l < {inputs} > {outputs}" }
+pack = { foreach = "sample", inputs = ["{sample}.sort", "{sample}.count"], outputs = ["{sample}.gz"], command = "gzip -nc {sample}.sort > {outputs}" }
+'''
+
+
+def samples(arguments):
+    folder = arguments.folder / "samples"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "raw").mkdir(parents=True)
+    (folder / "p.toml").write_text(SAMPLES)
+    number = arguments.tasks // 4
+    (folder / "samples.csv").write_text("sample\n" + "".join(f"S{n:04}\n" for n in range(number)))
+    for n in range(number):
+        (folder / f"raw/S{n:04}.txt").write_text(f"b{n}\na{n}\nc\nd\n")
+    seconds = []
+    for _ in range(4):
+        began = time.monotonic()
+        done = quiet([arguments.slackline, "run", "p.toml", "-j", "2", "--json"], folder)
+        seconds.append(time.monotonic() - began)
+        assert done.returncode == 0, done.stderr
+    results = len(list((folder / "p.run/results").iterdir()))
+    print(f"{4 * number} tasks in {len(SAMPLES.splitlines())} lines: {seconds[0]:.2f} s, {results} results; nothing to do: {min(seconds[1:]):.2f} s")
+    return int(min(seconds[1:]) > 1.0) + int(results != number)
+
+
 def predict(arguments):
     pipeline = Pipeline(arguments.folder / "predict")
     pipeline.tasks = {}
@@ -379,13 +533,18 @@ def predict(arguments):
 
 
 def main():
+    single = {run.__name__: run for run in (of_make, of_snakemake, of_slackline)}
+    if len(sys.argv) == 4 and sys.argv[3] in single:
+        single[sys.argv[3]](Place(sys.argv[2]), sys.argv[1])
+        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("slackline", type=lambda path: str(pathlib.Path(path).resolve()))
     parser.add_argument("folder", type=lambda path: pathlib.Path(path).resolve())
-    parser.add_argument("what", choices=["table", "kill", "overhead", "predict"])
+    parser.add_argument("what", choices=["table", "kill", "overhead", "samples", "predict"])
     parser.add_argument("--snakemake")
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--stop", action="store_true", help="stop where something is wrong, and leave it as it is")
     parser.add_argument("--most", type=float, default=0.6, help="longest time before a kill, in seconds")
     parser.add_argument("--tasks", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=1)

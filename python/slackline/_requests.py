@@ -307,7 +307,7 @@ def run(
 
 
 def resume(folder: str, policy: Any, planner: Any, *, force: bool, progress: bool) -> Run:
-    """Goes on with a run from its folder."""
+    """Continues with a run from its folder."""
     from ._results import Run
 
     _, wrong, policies = own([] if policy is None else [policy])

@@ -148,7 +148,7 @@ class Plan(_Result):
 
     @property
     def name(self) -> str:
-        """The planner, under which the plan stands in requests."""
+        """The planner, under which the plan is in requests."""
         return "plan"
 
     @property

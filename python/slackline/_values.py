@@ -355,7 +355,7 @@ class Workflow(_native.Workflow):
         """Runs the commands of the tasks: `on="local"` on this machine, `on="slurm"` on a Slurm cluster.
 
         Inputs of the workflow are taken from the folder of its file, or from the current one; `folder` keeps the run, and
-        `slackline.resume` goes on with it.
+        `slackline.resume` continues with it.
         """
         if on not in ("local", "slurm"):
             raise BadInput(f"a run is on 'local' or on 'slurm', not on {on!r}")
@@ -721,9 +721,9 @@ def resume(
     force: bool = False,
     progress: bool = False,
 ) -> Run:
-    """Goes on with a run on real machines that was interrupted, from its folder.
+    """Continues with a run on real machines that was interrupted, from its folder.
 
-    A policy or planner of Python that the run was begun with is given again. What is done is not done again. `force` goes on from
+    A policy or planner of Python that the run was begun with is given again. What is done is not done again. `force` continues from
     the last whole record of a log that is damaged in the middle.
     """
     return _requests.resume(os.fspath(folder), policy, planner, force=force, progress=progress)

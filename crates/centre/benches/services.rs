@@ -87,7 +87,7 @@ fn empty_activities(bencher: divan::Bencher<'_, '_>) {
     let platform = builder.build().expect("a platform");
     bencher.counter(ItemsCount::new(OPERATIONS)).bench(|| {
         let mut simulation =
-            Simulation::new(&platform, storage::plain_models()).expect("a simulation");
+            Simulation::new(platform.clone(), storage::plain_models()).expect("a simulation");
         for k in 0..OPERATIONS as u64 {
             simulation.start(Activity::Sleep(0.1), k).expect("a start");
             while simulation.step(f64::INFINITY).expect("a step") == Step::Instant {}

@@ -175,7 +175,7 @@ pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform
     input::read_platform(path, &mut output.context(false))
 }
 
-/// What a workflow system takes beside the tasks.
+/// Overheads of a workflow system.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct OverheadOptions {
     /// Start-up time of every task, added to its execution time, e.g. 2s
@@ -193,7 +193,7 @@ impl OverheadOptions {
     }
 }
 
-/// What a plan must keep to.
+/// Limits of a plan.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LimitOptions {
     /// Deadline, in seconds or such as 2h
@@ -217,6 +217,14 @@ pub(crate) fn factor(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(factor) if factor > 1.0 && factor.is_finite() => Ok(factor),
         _ => Err("give a number above 1".to_string()),
+    }
+}
+
+/// A number of at least 1.
+pub(crate) fn safety(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(factor) if factor >= 1.0 && factor.is_finite() => Ok(factor),
+        _ => Err("give a number of at least 1".to_string()),
     }
 }
 
@@ -257,6 +265,6 @@ impl LimitOptions {
 
 /// The values of `--from` and `--to`.
 pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
-    let names = Format::ALL.iter().map(|format| format.name());
+    let names = Format::all().map(|format| format.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
 }

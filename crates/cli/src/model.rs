@@ -11,7 +11,7 @@ pub(crate) struct ModelOptions {
     /// count with it too
     #[arg(long = "config", value_name = "KEY:VALUE")]
     pub(crate) settings: Vec<String>,
-    /// Where the workflow's inputs lie: everywhere, on the platform's origin, or on the host of that
+    /// Location of the workflow's inputs: everywhere, on the platform's origin, or on the host of that
     /// name; on the origin if left out and the platform names one
     #[arg(long, value_name = "everywhere|origin|HOST")]
     inputs: Option<String>,

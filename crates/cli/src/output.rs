@@ -5,7 +5,7 @@ use crate::progress::{Bar, while_running};
 use crate::verbs::run_view;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use slackline_core::machines::folder::Failure as FailedAttempt;
+use slackline_core::run::RecordedFailure as FailedAttempt;
 use slackline_core::{Context, Failure, Observer, RunView, bundled as examples};
 use slackline_io::FileAccess;
 use slackline_model::names::printable_lines;

@@ -9,6 +9,10 @@ use slackline_model::median::upper_median;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+/// Remark on dates that follow from the estimates of a file alone, on no machine that somebody has stated.
+pub(crate) const RELATIVE: &str =
+    "no machine is stated and no run of the workflow is known: times are relative, and no dates";
+
 /// The figures of a folder that concern a workflow; none where nothing of it was measured.
 pub(crate) fn of(history: &History, workflow: &Workflow) -> Option<Estimates> {
     if workflow.control().is_some() || workflow.cost_table().is_some() {

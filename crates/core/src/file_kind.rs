@@ -60,7 +60,7 @@ pub fn explain(error: FormatError, files: &FileAccess, path: &Path, wanted: Want
             "a schedule",
             "`slackline simulate --schedule` follows it, `show` draws it",
         )
-    } else if Format::ALL.iter().any(|format| format.recognises(&text)) {
+    } else if Format::all().any(|format| format.recognises(&text)) {
         (Wanted::Workflow, "a workflow", "name it without an option")
     } else if !text.trim().is_empty() && parse_scenario(&text).is_ok() {
         (Wanted::Scenario, "a scenario", "give it with --scenario to simulate")

@@ -1,4 +1,4 @@
-//! The end of a run that goes on: draws of what is left, and the band in which most of them end.
+//! The end of a run under way: draws of what is left, and the band in which most of them end.
 //!
 //! A draw gives every task that is left its estimate times a ratio of real to estimated seconds that was seen, of its
 //! kind where there are enough, and follows the tasks through the cores in order of their distance to the end. Files
@@ -45,7 +45,7 @@ pub struct PendingTask {
     pub running: Option<(usize, f64)>,
 }
 
-/// What is left of a run.
+/// The rest of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pending {
     /// Tasks that are not done.

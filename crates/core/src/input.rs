@@ -107,14 +107,22 @@ impl Sources {
         if let Some(speed) = self.reference_speed {
             document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(path))?;
         }
-        if !self.no_history
-            && let Some(found) = estimates::beside(path, &document.workflow, context)
-        {
-            document.workflow = estimates::apply(&found, document.workflow)?;
+        let mut measured = None;
+        if !self.no_history {
+            measured = estimates::beside(path, &document.workflow, context);
+        }
+        if let Some(found) = &measured {
+            document.workflow = estimates::apply(found, document.workflow)?;
         }
         let platform = match platform {
             Some(platform) => platform,
-            None => default_platform(context)?,
+            None => {
+                let platform = default_platform(context)?;
+                if measured.is_none() {
+                    context.note(estimates::RELATIVE);
+                }
+                platform
+            }
         };
         Ok(Loaded { place: self.platform.clone(), ..Loaded::of(document, format, platform) })
     }
@@ -221,9 +229,12 @@ impl Loaded {
         let problem = Problem::charged(&self.workflow, &self.platform, charges, inputs);
         let problem = problem.map_err(|error| match (&error, &self.place) {
             // The two files do not fit together.
-            (ProblemError::UnknownArchitecture { .. }, Some(path)) => {
-                Failure::input(format!("{}: {error}", path.display()))
-            }
+            (
+                ProblemError::UnknownArchitecture { .. }
+                | ProblemError::UnknownResource { .. }
+                | ProblemError::OtherUnit { .. },
+                Some(path),
+            ) => Failure::input(format!("{}: {error}", path.display())),
             _ => error.into(),
         })?;
         if self.release.is_empty() {

@@ -196,6 +196,7 @@ pub use slackline_engine as engine;
 pub use slackline_formats as formats;
 pub use slackline_io as io;
 pub use slackline_machines as machines;
+pub use slackline_machines::detect;
 pub use slackline_model as model;
 pub use slackline_react as react;
 pub use slackline_schedule as schedule;

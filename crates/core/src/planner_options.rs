@@ -51,7 +51,7 @@ pub(crate) fn check(
 /// Returns the error for an option that has no effect on any of the chosen planners.
 pub(crate) fn unheeded(heed: Capability) -> Failure {
     let (option, why) = match heed {
-        Capability::Seed => ("--seed", "draws lots"),
+        Capability::Seed => ("--seed", "is randomised"),
         Capability::Iterations => ("--iterations", "searches"),
         Capability::TimeLimit => ("--time-limit", "searches"),
         Capability::Threads => ("--threads", "uses several threads"),

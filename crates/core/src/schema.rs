@@ -5,7 +5,9 @@ use crate::plan::{FrontReport, PlanReport, PlanReports};
 use crate::request::{CompareRequest, PlanRequest, RunRequest, SimulateRequest};
 use crate::run::status::{LogReport, StatusReport};
 use crate::run::stop::StopReport;
-use crate::run::{CleanReport, RehearsalReport, RepetitionReport, RunReport, UpToDateReport};
+use crate::run::{
+    CleanReport, RehearsalReport, RepetitionReport, ResultsManifest, RunReport, UpToDateReport,
+};
 use crate::simulation::{ReplicationsReport, SimulationReport, SimulationReports};
 use crate::what_if::WhatIfReport;
 use schemars::{JsonSchema, schema_for};
@@ -14,6 +16,30 @@ use std::collections::BTreeMap;
 
 /// The schemas of documents that other parts of the command print.
 pub mod names {
+    /// The document `slackline/campaigns/1`.
+    pub const CAMPAIGNS: &str = "slackline/campaigns/1";
+    /// The document `slackline/centre-adopt/1`.
+    pub const CENTRE_ADOPT: &str = "slackline/centre-adopt/1";
+    /// The document `slackline/centre-attribute/1`.
+    pub const CENTRE_ATTRIBUTE: &str = "slackline/centre-attribute/1";
+    /// The document `slackline/centre-batch/1`.
+    pub const CENTRE_BATCH: &str = "slackline/centre-batch/1";
+    /// The document `slackline/centre-pilots/1`.
+    pub const CENTRE_PILOTS: &str = "slackline/centre-pilots/1";
+    /// The document `slackline/centre-stack/1`.
+    pub const CENTRE_STACK: &str = "slackline/centre-stack/1";
+    /// The document `slackline/centre-storage/1`.
+    pub const CENTRE_STORAGE: &str = "slackline/centre-storage/1";
+    /// The document `slackline/centre-tape/1`.
+    pub const CENTRE_TAPE: &str = "slackline/centre-tape/1";
+    /// The document `slackline/choices/1`.
+    pub const CHOICES: &str = "slackline/choices/1";
+    /// The document `slackline/mpirun/1`.
+    pub const MPIRUN: &str = "slackline/mpirun/1";
+    /// The document `slackline/versus/1`.
+    pub const VERSUS: &str = "slackline/versus/1";
+    /// The document `slackline/versus-all/1`.
+    pub const VERSUS_ALL: &str = "slackline/versus-all/1";
     /// The document `slackline/activities/1`.
     pub const ACTIVITIES: &str = "slackline/activities/1";
     /// The document `slackline/algorithms/1`.
@@ -83,6 +109,7 @@ pub fn all() -> Vec<DocumentSchema> {
         document::<RehearsalReport>("execution-rehearsal.json", "slackline/simulation/1"),
         document::<UpToDateReport>("execution-up-to-date.json", "slackline/up-to-date/1"),
         document::<CleanReport>("execution-clean.json", "slackline/clean/1"),
+        document::<ResultsManifest>("execution-results.json", "slackline/run-results/1"),
         document::<RepetitionReport>("execution-repetition.json", "slackline/repetition/1"),
         document::<StatusReport>("status.json", "slackline/status/1"),
         document::<LogReport>("log.json", "slackline/log/1"),

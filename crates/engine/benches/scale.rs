@@ -1,4 +1,4 @@
-//! How the cost of a whole run grows with the number of tasks, policy by policy:
+//! Growth of the cost of a whole run with the number of tasks, by policy:
 //!
 //!     cargo bench -p slackline-engine                  # the whole table, some minutes
 //!     cargo bench -p slackline-engine -- static 10000  # one row, one size
@@ -109,7 +109,7 @@ fn table() -> Result<()> {
     sweeps()
 }
 
-/// What reaction costs where hosts and links change ten times per makespan.
+/// Cost of reaction with ten changes of hosts and links per makespan.
 fn changing() -> Result<()> {
     for (tasks, most) in ROLLED_OUT {
         let ratio = restless("slackline", tasks)? / restless("static", tasks)?;
@@ -193,7 +193,8 @@ fn cell(policy: &str, tasks: usize, restless: bool) -> Result<()> {
     let entry = policies::find(policy).ok_or("no such policy")?;
     let mut policy = entry.policy(&options)?;
     let clock = Clock::start();
-    let mut backend = Simulated::new(&world, Models::default(), Box::new(truth))?.in_world(&course);
+    let mut backend =
+        Simulated::new(world.clone(), Models::default(), Box::new(truth))?.in_world(&course);
     let recording = Recording::Nothing;
     let execution = Execution { recording, ..Execution::new(workflow.clone(), platform.clone()) };
     let outcome = execution.run(policy.as_mut(), &mut backend)?;

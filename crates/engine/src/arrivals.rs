@@ -1,6 +1,7 @@
-//! Work that becomes known while a run goes on.
+//! Work that becomes known while a run is under way.
 
 use crate::backend::Report;
+use slackline_model::control::UnfoldError;
 use slackline_model::scenario::When;
 use slackline_model::{ProcId, TaskId, Terms, Workflow, WorkflowError, approx};
 use slackline_react::Situation;
@@ -38,7 +39,24 @@ pub trait Supply {
 
     /// New work, now that `ended` are done; called at every announced date and whenever tasks end, until nothing new
     /// comes at that instant.
-    fn grow(&mut self, now: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, String>;
+    fn grow(&mut self, now: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, SupplyError>;
+}
+
+/// Reason why a supply of work fails, which ends the run.
+#[derive(Debug, Error)]
+pub enum SupplyError {
+    /// A decision cannot be made, in the words of its decider.
+    #[error("{0}")]
+    Undecided(String),
+    /// The work that was decided for does not fit what is known.
+    #[error(transparent)]
+    Unfolding(#[from] UnfoldError),
+}
+
+impl From<String> for SupplyError {
+    fn from(why: String) -> SupplyError {
+        SupplyError::Undecided(why)
+    }
 }
 
 /// A workflow that will arrive.
@@ -156,7 +174,7 @@ impl Supply for Arrivals {
         self.date()
     }
 
-    fn grow(&mut self, now: &Situation, _: &[TaskId]) -> Result<Option<Growth>, String> {
+    fn grow(&mut self, now: &Situation, _: &[TaskId]) -> Result<Option<Growth>, SupplyError> {
         if !self.is_due(now) {
             return Ok(None);
         }
@@ -169,19 +187,19 @@ impl Supply for Arrivals {
 }
 
 /// Tasks that the end of others gives rise to: a loop that goes round, a choice that is made, a
-/// recursion. The function is called for each task that ends, with what is known now; it gives
+/// recursion. The function runs for each task that ends, with what is known now; it gives
 /// the grown workflow, or none.
 pub struct Unfolding<F>(pub F);
 
 impl<F> Supply for Unfolding<F>
 where
-    F: FnMut(TaskId, &Workflow) -> Result<Option<Workflow>, String>,
+    F: FnMut(TaskId, &Workflow) -> Result<Option<Workflow>, SupplyError>,
 {
     fn next_date(&self) -> f64 {
         f64::INFINITY
     }
 
-    fn grow(&mut self, now: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, String> {
+    fn grow(&mut self, now: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, SupplyError> {
         let mut known: Option<Workflow> = None;
         let mut of = 0;
         for &task in ended {

@@ -260,7 +260,7 @@ pub enum SignalKind {
     HostChanged {
         /// Host that came up.
         host: HostId,
-        /// Share of its peak; at 0 work stands still.
+        /// Share of its peak; at 0 work is stopped.
         availability: f64,
     },
     /// Bandwidth or latency of the network changed.
@@ -280,9 +280,9 @@ pub enum SignalKind {
     HostBack(HostId),
     /// A machine that was ordered can be used, and is paid from now on.
     LeaseReady(OpId),
-    /// A machine is not there any more, or will never come: it was given back, or of itself for the
+    /// A machine is not there any more, or will never come: it was given back, or went by itself for the
     /// reason given. Operations that computed there have failed ([`OpError::Lost`] without a host: what
-    /// lies there can still be read), which is told before.
+    /// is there can still be read), which is told before.
     LeaseEnded(OpId, Option<OpError>),
     /// A file is not where it was, though its host is there.
     CopyLost {
@@ -340,7 +340,7 @@ pub enum Reached {
 pub enum Liveness {
     /// Some operation advances.
     Busy,
-    /// Nothing advances, but something that is off or stands still will go on.
+    /// Nothing advances, but something that is off or is stopped will go on.
     Revives,
     /// Nobody knows whether what is off will ever be back.
     Unknown,
@@ -412,7 +412,7 @@ pub trait Backend {
     /// Asks an operation to stop; [`What::Cancelled`] follows, or how it ended before.
     fn cancel(&mut self, op: OpId) -> Result<(), BackendError>;
 
-    /// Deletes a file from a host, where it lies; nobody needs it there any more.
+    /// Deletes a file from a host, where it is; nobody needs it there any more.
     fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError>;
 
     /// Orders a machine. [`Accepted::Running`]: it is there; else [`What::LeaseReady`] follows.
@@ -432,7 +432,7 @@ pub trait Backend {
 
     /// After the engine was away: these operations have not ended as far as it knows, and it heard
     /// the answers to so many calls of [`next`](Backend::next). The backend begins those it never
-    /// saw, stops those it has besides, and tells again what was not heard.
+    /// saw, stops the others it has, and repeats signals that were not received.
     fn reattach(&mut self, open: &[Open], heard: u64) -> Result<(), BackendError>;
 
     /// Done shares of operations under way, between 0 and 1.
@@ -442,7 +442,7 @@ pub trait Backend {
     /// when they are back.
     fn observe(&mut self, view: &mut View);
 
-    /// Goes on to the next moment at which something happens, at most to `until`.
+    /// Advances to the next moment at which something happens, at most to `until`.
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError>;
 
     /// Liveness, where nothing has begun or ended since a date.

@@ -1,5 +1,5 @@
 //! Bandwidth and latency between two places, estimated from transfers; a latency only where their sizes differ enough.
-//! A run learns them while it goes on, and calibration afterwards from its log.
+//! A run learns them while it is under way, and calibration afterwards from its log.
 
 use crate::backend::{OpId, Report, SignalKind, Work};
 use crate::journal::Record;
@@ -43,7 +43,7 @@ pub struct Passage {
 pub struct Rate {
     /// Bytes per second.
     pub bandwidth: Figure,
-    /// Seconds that every transfer takes besides, where that can be told.
+    /// Fixed overhead of every transfer in seconds, where it can be estimated.
     pub latency: Option<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! Runs of workflows with choices and loops: each decision that falls makes tasks known.
 
-use crate::arrivals::{Growth, Supply};
+use crate::arrivals::{Growth, Supply, SupplyError};
 use crate::backend::Report;
 use slackline_model::control::{
     Chances, Control, Decider, Decision, OutcomeError, Released, UnfoldError, Unfolding, Walk,
@@ -153,7 +153,7 @@ impl<'d> DecidedCourse<'d> {
         self.grown()
     }
 
-    /// Decisions taken; filled while the run goes on.
+    /// Decisions taken; filled while the run is under way.
     pub fn taken(&self) -> Taken {
         self.taken.clone()
     }
@@ -166,7 +166,7 @@ impl<'d> DecidedCourse<'d> {
         }
     }
 
-    /// The numbers of instances in the whole course; filled as the run goes on.
+    /// The numbers of instances in the whole course; filled during the run.
     pub fn numbers(&self) -> Numbers {
         self.known.as_ref().map_or_else(Numbers::default, |k| k.numbers.clone())
     }
@@ -243,14 +243,14 @@ impl Supply for DecidedCourse<'_> {
         self.ended.insert(name, ended);
     }
 
-    fn grow(&mut self, now: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, String> {
+    fn grow(&mut self, now: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, SupplyError> {
         for task in ended {
             self.walk.end(task.0);
         }
         if ended.is_empty() || !self.decide(now.now)? {
             return Ok(None);
         }
-        let workflow = self.grown().map_err(|e| e.to_string())?;
+        let workflow = self.grown()?;
         Ok(Some(Growth::Tasks { workflow, of: 0 }))
     }
 }

@@ -26,7 +26,7 @@ pub const MEMORY_FACTOR: f64 = 2.0;
 /// Settings of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Seconds by which what is seen of the platform lies behind, losses of hosts included. What
+    /// Seconds by which what is seen of the platform is behind, losses of hosts included. What
     /// an operation meets is known at once all the same.
     pub monitoring_delay: f64,
     /// Seconds between a call of the policy and its decisions taking effect; what happens
@@ -38,7 +38,7 @@ pub struct Settings {
     /// start-time formula of most papers assumes. Only where transfers do not disturb each other.
     pub anticipated: bool,
     /// Files live on a store: a task takes its processor, reads its inputs one after the other,
-    /// computes, and writes while its processor goes on.
+    /// computes, and writes while its processor continues.
     pub central: bool,
     /// The storage that is the store, where files live on one of the platform's.
     pub storage: Option<DiskId>,
@@ -111,7 +111,7 @@ impl<'r> Recording<'r> {
     }
 }
 
-/// A run at an instant, for whoever looks on.
+/// A run at an instant, for observers.
 #[derive(Clone, Copy)]
 pub struct RunSnapshot<'m> {
     /// The present state of the run.
@@ -122,7 +122,7 @@ pub struct RunSnapshot<'m> {
     pub plan: Option<&'m Plan>,
 }
 
-/// Somebody who looks on.
+/// An observer.
 pub type Watcher<'r> = &'r mut dyn FnMut(&RunSnapshot<'_>);
 
 /// One run: workflow, platform, policy and settings; see the module's head.

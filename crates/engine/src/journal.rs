@@ -1,6 +1,6 @@
-//! A run as its backend was asked and answered, to be kept while it goes on: a line is written
+//! A run as its backend was asked and answered, to be kept while it is under way: a line is written
 //! before anything is asked for, so that whatever was begun is known. [`Resumed`] plays a journal
-//! to the end and goes on with the backend that it came from: the same policy comes to the
+//! to the end and continues with the backend that it came from: the same policy comes to the
 //! same decisions, and what was begun is not begun again. Without a backend it just repeats the run.
 
 use crate::backend::{
@@ -204,7 +204,7 @@ impl<'b> Journaled<'b> {
         journaled
     }
 
-    /// Goes on with a journal that has a beginning.
+    /// Continues with a journal that has a beginning.
     pub fn continuing(backend: &'b mut dyn Backend, sink: Sink<'b>) -> Journaled<'b> {
         Journaled { backend, sink, broken: None }
     }
@@ -332,7 +332,7 @@ impl Backend for Journaled<'_> {
     }
 }
 
-/// A backend that plays a journal, then goes on with the one it came from.
+/// A backend that plays a journal, then continues with the one it came from.
 pub struct Resumed<'b> {
     journal: Journal,
     charges: Charges,
@@ -366,7 +366,7 @@ impl<'b> Resumed<'b> {
         }
     }
 
-    /// Repeats a run and goes on with it.
+    /// Repeats a run and continues with it.
     pub fn new(journal: Journal, live: &'b mut dyn Backend) -> Resumed<'b> {
         let charges = live.charges();
         Resumed { live: Some(live), ..Resumed::repeat(journal, charges) }
@@ -537,7 +537,7 @@ impl Backend for Resumed<'_> {
     }
 
     fn grown(&mut self, workflow: &Arc<Workflow>) {
-        // Also while the journal is played: what goes on with the run has to know all of it.
+        // Also while the journal is played: what continues with the run has to know all of it.
         if let Some(live) = &mut self.live {
             live.grown(workflow);
         }

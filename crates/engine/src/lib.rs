@@ -40,7 +40,7 @@ mod simulated;
 mod simulated_run;
 mod utilisation;
 
-pub use arrivals::{ArrivalError, Arrivals, Coming, Growth, Supply, Unfolding};
+pub use arrivals::{ArrivalError, Arrivals, Coming, Growth, Supply, SupplyError, Unfolding};
 pub use backend::{
     Abilities, Accepted, Backend, BackendError, Computation, Liveness, Movement, OpError, OpId,
     Open, Order, Reached, RecordError, Report, Signal, SignalKind, Work,

@@ -1,7 +1,7 @@
 //! Following plans into the future with the simulator: the rest of a run on a copy, under given
 //! courses of levels and run times.
 //!
-//! Only what the situation tells is used, never what the backend of the run knows besides: the
+//! Only what the situation tells is used, never further knowledge of the run's backend: the
 //! answers are the same when a run is played from its log. Links show their levels through the
 //! pairs of hosts that use them: a link has the best share that any of these has.
 
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// See the module's head.
 pub struct Rollout {
     charges: Charges,
-    /// The platform without what it would do of itself, which nobody knows.
+    /// The platform without its own future changes, which are unknown.
     steady: Option<Arc<Platform>>,
     /// The network at its peak in the groups that are told apart.
     peak: Option<Arc<PlanningNetwork>>,
@@ -264,7 +264,7 @@ impl PlanSimulator for Rollout {
         let alike = !pairwise && models.charges().acknowledgements == self.charges.acknowledgements;
         let ways = alike.then(|| self.ways(&now.platform, &peak));
         let seen = self.seen.take().filter(|_| alike);
-        let backend = Simulated::unseen(&platform, models, peak.clone(), Box::new(reality));
+        let backend = Simulated::unseen(platform, models, peak.clone(), Box::new(reality));
         let open = now.leases.iter().filter(|lease| lease.is_open());
         let ordered = open.map(|lease| (lease.host, (lease.from - now.now).max(0.0)));
         let mut backend =

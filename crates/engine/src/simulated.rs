@@ -98,8 +98,8 @@ struct Rented {
 }
 
 /// Tasks and transfers on a simulated platform.
-pub struct Simulated<'p, 't> {
-    simulation: Simulation<'p>,
+pub struct Simulated<'t> {
+    simulation: Simulation,
     reality: Box<dyn Reality + 't>,
     host_of: Vec<HostId>,
     /// Per host: dates at which it goes off and keeps its data.
@@ -108,7 +108,7 @@ pub struct Simulated<'p, 't> {
     rented: BTreeMap<OpId, Rented>,
     /// Machines that were ordered before: the seconds until they are ready.
     ordered: BTreeMap<HostId, f64>,
-    /// Told at the next call, before time goes on.
+    /// Told at the next call, before time continues.
     pending: Vec<Signal>,
     /// Signals of the last call, and their number.
     told: Vec<Signal>,
@@ -133,21 +133,23 @@ pub struct Simulated<'p, 't> {
     writing: Writes,
 }
 
-impl<'p, 't> Simulated<'p, 't> {
+impl<'t> Simulated<'t> {
     /// A platform at date 0 on which tasks take as long as `reality` says.
     pub fn new(
-        platform: &'p Platform,
+        platform: impl Into<Arc<Platform>>,
         models: Models,
         reality: Box<dyn Reality + 't>,
     ) -> Result<Self, BackendError> {
+        let platform = platform.into();
         let network = platform.charged_network(&models.charges());
+        let store = store_of(&platform);
         let backend = Simulated::unseen(platform, models, Arc::new(network), reality)?;
-        Ok(Simulated { store: store_of(platform), ..backend }.with_absent_hosts())
+        Ok(Simulated { store, ..backend }.with_absent_hosts())
     }
 
     /// The same without a store, where the network at its peak is known and no host is off.
     pub(crate) fn unseen(
-        platform: &'p Platform,
+        platform: impl Into<Arc<Platform>>,
         models: Models,
         network: Arc<PlanningNetwork>,
         reality: Box<dyn Reality + 't>,
@@ -155,11 +157,13 @@ impl<'p, 't> Simulated<'p, 't> {
         let charges = models.charges();
         let free = MeanNetwork::FREE;
         let store = Location::Means(free); // nobody reads from it
+        let platform: Arc<Platform> = platform.into();
+        let host_of = platform.host_of_procs().collect();
         let simulation = Simulation::new(platform, models).map_err(failed)?;
         Ok(Simulated {
             simulation,
             reality,
-            host_of: platform.host_of_procs().collect(),
+            host_of,
             kept: Vec::new(),
             operations: BTreeMap::new(),
             rented: BTreeMap::new(),
@@ -674,7 +678,7 @@ fn refused(error: SimulationError) -> OpError {
     OpError::Refused(error.to_string())
 }
 
-impl Backend for Simulated<'_, '_> {
+impl Backend for Simulated<'_> {
     fn abilities(&self) -> Abilities {
         let anticipates = matches!(self.simulation.platform().network(), Network::Matrix(_));
         Abilities { spans_hosts: true, anticipates, has_store: true, guesses: false }

@@ -111,7 +111,7 @@ impl Stage {
         self.run_as(policy, Recording::default(), None)
     }
 
-    /// The same, with what becomes of the trace, and somebody who looks on.
+    /// The same, with the use of the trace, and an observer.
     pub fn run_as(
         &self,
         policy: &mut dyn Policy,
@@ -140,7 +140,7 @@ impl Stage {
         };
         let numbers = decided.as_ref().map(DecidedCourse::numbers);
         let reality = AsTheScenarioSays { problem: &peak, known: &self.known, truth, numbers };
-        let backend = Simulated::new(&platform, models, Box::new(reality))?
+        let backend = Simulated::new(platform, models, Box::new(reality))?
             .giving_up_after(self.settings.most_changes)
             .storing_on(self.settings.storage);
         let mut supply = if self.arrivals.is_empty() {

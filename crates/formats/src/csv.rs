@@ -30,6 +30,13 @@ pub struct CsvColumn {
 impl CsvColumn {
     /// Adds a cell.
     pub fn push(&mut self, text: &str) {
+        // Rows that follow each other share most of their factors.
+        if let Some(&last) = self.cells.last()
+            && self.texts[last as usize] == text
+        {
+            self.cells.push(last);
+            return;
+        }
         let number = match self.known.get(text) {
             Some(&number) => number,
             None => {

@@ -28,7 +28,7 @@ pub(crate) const CODEC: Codec = Codec {
     extensions: &["daggen"],
     comments: None,
     recognise: |text| content(text).next().is_some_and(|(_, line)| line.starts_with("NODE")),
-    read: |text| Ok(Document::new(read(text)?)),
+    read: |text, _| Ok(Document::new(read(text)?)),
     write: None,
 };
 

@@ -1,8 +1,8 @@
 //! The workflow formats and their recognition: the content decides; the extension breaks ties and decides for
 //! files with ambiguous content.
 //!
-//! A new format is one module with a `CODEC`, one variant of [`Format`], one entry of
-//! [`Format::ALL`] and one line in `Format::codec`.
+//! A new format of this crate is one module with a `CODEC`, one variant of [`Format`], one entry of
+//! [`Format::ALL`] and one line in `Format::codec`; other crates add theirs with [`Format::add`].
 
 use crate::document::Document;
 use crate::error::{FormatError, Result};
@@ -14,25 +14,30 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::{PoisonError, RwLock};
 
-type WriteFn = fn(&Document, &mut dyn Write) -> Result<()>;
+/// Writes a document.
+pub type WriteFn = fn(&Document, &mut dyn Write) -> Result<()>;
+
+/// Reads a text, with the files beside it and values for its parameters.
+pub type ReadFn = fn(&str, &ReadOptions<'_>) -> Result<Document>;
 
 /// Functions and names of a format.
-pub(crate) struct Codec {
+pub struct Codec {
     /// The name used on the command line.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// One line for people.
-    pub(crate) about: &'static str,
+    pub about: &'static str,
     /// Usual extensions without the dot, most usual first.
-    pub(crate) extensions: &'static [&'static str],
+    pub extensions: &'static [&'static str],
     /// The comments it has.
-    pub(crate) comments: Option<Comments>,
+    pub comments: Option<Comments>,
     /// Recognises a text of this format; cheap, never wrong about another format's files.
-    pub(crate) recognise: fn(&str) -> bool,
+    pub recognise: fn(&str) -> bool,
     /// Reads a text.
-    pub(crate) read: fn(&str) -> Result<Document>,
+    pub read: ReadFn,
     /// Writes a document, where the format can be written.
-    pub(crate) write: Option<WriteFn>,
+    pub write: Option<WriteFn>,
 }
 
 /// A file format that holds a workflow.
@@ -56,10 +61,23 @@ pub enum Format {
     Work,
     /// Text of the generator daggen.
     Daggen,
+    /// A format that another crate has added.
+    Added(AddedFormat),
+}
+
+/// Number of an added format; [`Format::add`] makes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AddedFormat(usize);
+
+/// Formats that other crates have added, for the life of the process.
+static ADDED: RwLock<Vec<&'static Codec>> = RwLock::new(Vec::new());
+
+fn added() -> Vec<&'static Codec> {
+    ADDED.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 impl Format {
-    /// Every format, in the order in which content is tested.
+    /// The formats of this crate, in the order in which content is tested.
     pub const ALL: &[Format] = &[
         Format::WfFormat,
         Format::Dax,
@@ -72,6 +90,23 @@ impl Format {
         Format::Daggen,
     ];
 
+    /// Adds a format, which is read, recognised and written like those of this crate; fails if its name is taken.
+    pub fn add(codec: &'static Codec) -> Result<Format> {
+        let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
+        let same = |name: &str| name.eq_ignore_ascii_case(codec.name);
+        if Format::ALL.iter().any(|f| same(f.name())) || added.iter().any(|c| same(c.name)) {
+            return Err(FormatError::new(format!("a format is named '{}' already", codec.name)));
+        }
+        added.push(codec);
+        Ok(Format::Added(AddedFormat(added.len() - 1)))
+    }
+
+    /// Every format: those of this crate in the order in which content is tested, then added ones.
+    pub fn all() -> impl Iterator<Item = Format> {
+        let added = (0..added().len()).map(|k| Format::Added(AddedFormat(k)));
+        Format::ALL.iter().copied().chain(added)
+    }
+
     fn codec(self) -> &'static Codec {
         match self {
             Format::WfFormat => &crate::wfformat::CODEC,
@@ -83,6 +118,7 @@ impl Format {
             Format::Stg => &crate::stg::CODEC,
             Format::Work => &crate::sweep::CODEC,
             Format::Daggen => &crate::daggen::CODEC,
+            Format::Added(AddedFormat(k)) => added()[k],
         }
     }
 
@@ -128,15 +164,12 @@ impl Format {
 
     /// Reads a workflow from a text of this format.
     pub fn read(self, text: &str) -> Result<Document> {
-        (self.codec().read)(text)
+        (self.codec().read)(text, &ReadOptions::default())
     }
 
     /// Reads a workflow from a text of this format, with the files beside it and values for its parameters.
     pub fn read_with(self, text: &str, options: &ReadOptions<'_>) -> Result<Document> {
-        match self {
-            Format::Toml => crate::workflow_toml::read_with(text, options),
-            _ => self.read(text),
-        }
+        (self.codec().read)(text, options)
     }
 
     /// Writes a workflow in this format.
@@ -187,17 +220,17 @@ impl Format {
 
     /// The format of a text, with the path of its file as a hint.
     pub fn detect(path: Option<&Path>, text: &str) -> Result<Format> {
-        let hinted = |format: &&Format| path.is_some_and(|path| format.has_extension_of(path));
-        let recognised = |format: &&Format| format.recognises(text);
-        let found = (Format::ALL.iter().filter(hinted).find(recognised))
-            .or_else(|| Format::ALL.iter().find(recognised));
-        if let Some(&format) = found {
+        let hinted = |format: &Format| path.is_some_and(|path| format.has_extension_of(path));
+        let recognised = |format: &Format| format.recognises(text);
+        let found = (Format::all().filter(hinted).find(recognised))
+            .or_else(|| Format::all().find(recognised));
+        if let Some(format) = found {
             return Ok(format);
         }
         // Nothing in the text: its extension speaks if it means one format only.
-        let mut by_extension = Format::ALL.iter().filter(hinted);
+        let mut by_extension = Format::all().filter(hinted);
         match (by_extension.next(), by_extension.next()) {
-            (Some(&format), None) => Ok(format),
+            (Some(format), None) => Ok(format),
             _ => Err(FormatError::new("not a workflow format Slackline knows")
                 .with_help(format!("say which it is; the formats are: {}", all_names()))),
         }
@@ -205,8 +238,8 @@ impl Format {
 
     /// The format to write a file in: by its extension.
     pub fn for_output(path: &Path) -> Result<Format> {
-        let fits = |f: &&Format| f.can_write() && f.has_extension_of(path);
-        Format::ALL.iter().copied().find(|f| fits(&f)).ok_or_else(|| {
+        let fits = |f: &Format| f.can_write() && f.has_extension_of(path);
+        Format::all().find(fits).ok_or_else(|| {
             FormatError::new("the extension of the file does not say which format to write")
                 .with_help(format!("say which it is; the formats are: {}", writable()))
                 .in_file(path)
@@ -224,11 +257,11 @@ impl Format {
 }
 
 fn all_names() -> String {
-    Format::ALL.iter().map(|f| f.name()).collect::<Vec<_>>().join(", ")
+    Format::all().map(|f| f.name()).collect::<Vec<_>>().join(", ")
 }
 
 fn writable() -> String {
-    let names = Format::ALL.iter().filter(|f| f.can_write()).map(|f| f.name());
+    let names = Format::all().filter(|f| f.can_write()).map(|f| f.name());
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -242,10 +275,48 @@ impl FromStr for Format {
     type Err = FormatError;
 
     fn from_str(name: &str) -> Result<Format> {
-        let same = |f: &&Format| f.name().eq_ignore_ascii_case(name);
-        Format::ALL.iter().find(same).copied().ok_or_else(|| {
+        let same = |f: &Format| f.name().eq_ignore_ascii_case(name);
+        Format::all().find(same).ok_or_else(|| {
             FormatError::new(format!("no format is named '{name}'"))
                 .with_help(format!("the formats are: {}", all_names()))
         })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use slackline_model::{Task, WorkflowBuilder};
+
+    /// Seconds, a task a line, and the file of another name beside it first.
+    const LINES: Codec = Codec {
+        name: "lines-of-a-test",
+        about: "seconds, a task a line",
+        extensions: &["lines-of-a-test"],
+        comments: None,
+        recognise: |text| text.starts_with("lines of a test"),
+        read: |text, _| {
+            let mut b = WorkflowBuilder::new("lines");
+            for (number, line) in text.lines().enumerate().skip(1) {
+                let seconds: f64 =
+                    line.parse().map_err(|_| FormatError::new(format!("no number: {line}")))?;
+                b.add_task(Task::new(format!("t{number}"), seconds)).map_err(FormatError::new)?;
+            }
+            Ok(Document::new(b.build().map_err(FormatError::new)?))
+        },
+        write: None,
+    };
+
+    #[test]
+    fn an_added_format_is_read_like_any_other() {
+        let format = Format::add(&LINES).unwrap();
+        assert!(Format::add(&LINES).unwrap_err().to_string().contains("named 'lines-of-a-test'"));
+        let text = "lines of a test\n1\n2\n";
+        assert_eq!(Format::detect(None, text).unwrap(), format);
+        assert_eq!("lines-of-a-test".parse::<Format>().unwrap(), format);
+        assert_eq!(format.read(text).unwrap().workflow.len(), 2);
+        assert!(format.read("lines of a test\nx\n").is_err() && !format.can_write());
+        assert!(Format::for_output(Path::new("x.lines-of-a-test")).is_err());
     }
 }

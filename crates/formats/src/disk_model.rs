@@ -2,7 +2,7 @@
 
 use crate::contents_db;
 use crate::error::{FormatError, Result};
-use crate::platform_toml::{Bandwidth, Bytes, Seconds};
+use crate::platform_toml::{Bytes, DiskBandwidth, Seconds};
 use serde::{Deserialize, Serialize};
 use slackline_io::Siblings;
 use slackline_model::distribution::Distribution;
@@ -29,8 +29,8 @@ pub(crate) enum ModelTable {
         segments: Vec<SegmentTable>,
     },
     Concurrency {
-        read: Vec<Bandwidth>,
-        write: Vec<Bandwidth>,
+        read: Vec<DiskBandwidth>,
+        write: Vec<DiskBandwidth>,
     },
     Stochastic {
         read: Distribution,
@@ -45,8 +45,8 @@ pub(crate) enum ModelTable {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct SegmentTable {
     from: Bytes,
-    read: Bandwidth,
-    write: Bandwidth,
+    read: DiskBandwidth,
+    write: DiskBandwidth,
     read_latency: Seconds,
     write_latency: Seconds,
 }
@@ -54,7 +54,7 @@ pub(crate) struct SegmentTable {
 impl ModelTable {
     /// None for the model that needs no word.
     pub(crate) fn of(model: &DiskModel) -> Option<ModelTable> {
-        let rates = |list: &[f64]| list.iter().map(|rate| Bandwidth(*rate)).collect();
+        let rates = |list: &[f64]| list.iter().map(|rate| DiskBandwidth(*rate)).collect();
         Some(match model {
             DiskModel::Linear => return None,
             DiskModel::Affine { read_latency, write_latency } => ModelTable::Affine {
@@ -66,8 +66,8 @@ impl ModelTable {
                     .iter()
                     .map(|segment| SegmentTable {
                         from: Bytes(segment.from),
-                        read: Bandwidth(segment.read),
-                        write: Bandwidth(segment.write),
+                        read: DiskBandwidth(segment.read),
+                        write: DiskBandwidth(segment.write),
                         read_latency: Seconds(segment.read_latency),
                         write_latency: Seconds(segment.write_latency),
                     })
@@ -86,7 +86,7 @@ impl ModelTable {
     }
 
     pub(crate) fn model(self) -> DiskModel {
-        let rates = |list: Vec<Bandwidth>| list.into_iter().map(|rate| rate.0).collect();
+        let rates = |list: Vec<DiskBandwidth>| list.into_iter().map(|rate| rate.0).collect();
         match self {
             ModelTable::Linear {} => DiskModel::Linear,
             ModelTable::Affine { read_latency, write_latency } => {

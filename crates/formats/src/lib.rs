@@ -51,7 +51,7 @@ pub mod wfformat;
 pub mod workflow_toml;
 mod xml;
 
-pub use detect::Format;
+pub use detect::{AddedFormat, Codec, Format, ReadFn, WriteFn};
 pub use document::{Document, Recorded};
 pub use error::{CUT, Fault, FormatError, Place, Result};
 pub use platform::{PlatformFormat, read_platform, write_platform};

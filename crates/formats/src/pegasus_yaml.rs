@@ -26,7 +26,7 @@ pub(crate) const CODEC: Codec = Codec {
     extensions: &["yml", "yaml"],
     comments: None,
     recognise,
-    read,
+    read: |text, _| read(text),
     write: None,
 };
 

@@ -61,7 +61,7 @@ impl PlatformFormat {
         }
         let orphan = || {
             path.and_then(PlatformFormat::of_path) == Some(PlatformFormat::Toml)
-                && !crate::Format::ALL.iter().any(|format| format.recognises(text))
+                && !crate::Format::all().any(|format| format.recognises(text))
         };
         (platform_toml::recognise(text) || orphan()).then_some(PlatformFormat::Toml)
     }
@@ -97,7 +97,10 @@ pub fn read_with_warnings(
         None => PlatformFormat::of_text(&files.read_text(path)?),
     };
     match format {
-        PlatformFormat::Toml => Ok((platform_toml::read(files, path)?, Vec::new())),
+        PlatformFormat::Toml => {
+            let platform = platform_toml::read(files, path)?;
+            Ok((platform, disks_in_bits(&files.read_text(path)?)))
+        }
         PlatformFormat::SimgridXml => {
             let platform = simgrid_xml::read(files, path)?;
             Ok((platform, storages_in_bits(&files.read_text(path)?)))
@@ -115,7 +118,7 @@ fn storages_in_bits(text: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut line = 1;
     let mut rest = text;
-    while let Some(at) = rest.find("<model_prop") {
+    while let Some(at) = rest.find('<') {
         line += rest[..at].matches('\n').count();
         let tag = &rest[at..];
         let tag = &tag[..tag.find('>').unwrap_or(tag.len())];
@@ -123,18 +126,45 @@ fn storages_in_bits(text: &str) -> Vec<String> {
             let (_, value) = tag.split_once(&format!("{name}=\""))?;
             value.split('"').next()
         };
-        if let (Some(id), Some(value)) = (attribute("id"), attribute("value"))
-            && value.ends_with("bps")
-            && let Ok(bytes) = Quantity::Bandwidth.parse(value)
-        {
-            warnings.push(format!(
-                "line {line}: {id} of a storage is {value}, in bits: {bytes} bytes/s"
-            ));
+        let mut warn = |name: &str, value: Option<&str>| {
+            warnings.extend(value.and_then(|value| in_bits(line, name, value)));
+        };
+        if tag.starts_with("<model_prop") {
+            warn(attribute("id").unwrap_or_default(), attribute("value"));
+        } else if tag.starts_with("<disk") {
+            warn("read_bw", attribute("read_bw"));
+            warn("write_bw", attribute("write_bw"));
+        } else if tag.starts_with("<prop") && attribute("id") == Some("connection_bw") {
+            warn("connection_bw", attribute("value"));
         }
         rest = &rest[at + tag.len()..];
         line += tag.matches('\n').count();
     }
     warnings
+}
+
+/// The same of the `[[disk]]` tables of a TOML file.
+fn disks_in_bits(text: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut is_disk = false;
+    for (k, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.starts_with('[') {
+            is_disk = line.starts_with("[[disk]]");
+        } else if let Some((name, value)) = line.split_once('=').filter(|_| is_disk) {
+            let (name, value) = (name.trim(), value.trim().split('"').nth(1));
+            if ["read", "write", "connection"].contains(&name) {
+                warnings.extend(value.and_then(|value| in_bits(k + 1, name, value)));
+            }
+        }
+    }
+    warnings
+}
+
+/// The warning for a bandwidth of a storage, where it is in bits.
+fn in_bits(line: usize, name: &str, value: &str) -> Option<String> {
+    let bytes = Quantity::Bandwidth.parse(value).ok().filter(|_| value.ends_with("bps"))?;
+    Some(format!("line {line}: {name} of a storage is {value}, in bits: {bytes} bytes/s"))
 }
 
 /// Writes a platform file whole or not at all; its format follows from the extension unless `to` is given.

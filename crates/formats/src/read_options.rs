@@ -1,4 +1,4 @@
-//! What a reader needs beside the text of a workflow.
+//! Options of a reader of workflows.
 
 use slackline_io::Siblings;
 

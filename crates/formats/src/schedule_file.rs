@@ -42,7 +42,7 @@ pub fn is_schedule(text: &str) -> bool {
     let json = start.starts_with('{')
         && text.contains("\"schedule\"")
         && text.contains("\"makespan\"")
-        && !crate::Format::ALL.iter().any(|f| f.recognises(text));
+        && !crate::Format::all().any(|f| f.recognises(text));
     json || schedule_csv::recognise(text) || trace::recognise(text)
 }
 

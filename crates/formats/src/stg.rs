@@ -32,7 +32,7 @@ pub(crate) const CODEC: Codec = Codec {
     extensions: &["stg"],
     comments: Some(crate::note::Comments::Hash),
     recognise,
-    read: |text| Ok(Document::new(read(text.as_bytes())?)),
+    read: |text, _| Ok(Document::new(read(text.as_bytes())?)),
     write: Some(|document, out| Ok(write(&document.workflow, out)?)),
 };
 

@@ -47,7 +47,7 @@ const SCENARIO: &[&str] = &[
     "simulate fork-join --platform small-cluster --scenario IN",
     "simulate fork-join --platform small-cluster --scenario IN --policy slackline --json",
     "simulate montage --platform small-cluster --scenario IN --policy gtp/c --gantt OUT.svg",
-    "simulate fork-join --platform small-cluster --scenario IN --worlds 2",
+    "simulate fork-join --platform small-cluster --scenario IN --runs 2",
     "show IN",
 ];
 
@@ -110,6 +110,8 @@ const RUN: &[&str] = &[
     "simulate --replay DIR/run --json",
     "simulate --replay DIR/run --trace OUT.json",
     "calibrate DIR/run -o OUT --json",
+    "centre attribute DIR/run --json",
+    "platform from-logs DIR/run -o OUT.toml --stack OUT2.toml",
     "show IN",
 ];
 
@@ -130,6 +132,8 @@ const BATCH_LOG: &[&str] = &[
     "centre batch IN --nodes 2 --cores-per-node 4 --policy conservative,fair-share-easy --by week",
     "centre batch IN --lenient --picture OUT.svg",
     "generate scenario batch-log IN -p small-cluster --cores 8 --lenient -o OUT.toml",
+    "centre adopt IN --cores 8 --candidate easy --replicas 2 --block 0.001 --lenient -o OUT.html",
+    "platform from-logs IN --lenient --stack OUT.toml --json",
 ];
 
 const BATCH_SITE: &[&str] = &[
@@ -144,6 +148,8 @@ const STACK: &[&str] = &[
     "centre stack IN --picture OUT.svg",
     "centre attribute IN --json",
     "centre attribute IN --switch transfers=simulate --picture OUT.svg",
+    "centre stack IN --pilots 1,3 --json",
+    "simulate gauss --stack IN --json",
 ];
 
 const STORAGE: &[&str] = &["centre storage IN --json", "centre storage IN"];
@@ -159,6 +165,8 @@ const RECORDS: &[&str] = &[
     "simulate IN --schedule IN --scenario IN --json",
     "convert IN OUT.json",
     "centre batch IN --lenient --cores 8",
+    "centre attribute IN --json",
+    "platform from-logs IN --lenient -o OUT.toml --stack OUT2.toml",
 ];
 
 /// Options that are added with odd values.

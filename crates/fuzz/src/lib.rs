@@ -116,6 +116,12 @@ impl Fuzzer {
         Ok(Fuzzer { folder, seeds, seed, current: Current::default() })
     }
 
+    /// Mutates files of these kinds alone.
+    pub fn only(mut self, kinds: &[FileKind]) -> Fuzzer {
+        self.seeds.retain(|seed| kinds.contains(&seed.kind));
+        self
+    }
+
     /// Runs so many executions, the first of the seed first; passes each finding to `tell`.
     pub fn run(&self, executions: u64, mut tell: impl FnMut(&Finding)) -> Tally {
         let mut tally = Tally::default();

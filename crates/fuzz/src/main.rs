@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout)] // what it prints is its result
 
-use slackline_fuzz::{Finding, Fuzzer, MOST_MEMORY, Tally, memory};
+use slackline_fuzz::{FileKind, Finding, Fuzzer, MOST_MEMORY, Tally, memory};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ slackline-fuzz: mutated files and odd arguments through every verb, in process
   --executions N   how many at most
   --seed N         which (1 if left out)
   --only N         repeat this execution of the seed
+  --kinds A,B      mutate files of these kinds alone, e.g. batch-log,batch-site,tape,stack,storage
   --keep FOLDER    write what is found there
 ";
 
@@ -22,12 +23,19 @@ struct Options {
     executions: u64,
     seed: u64,
     only: Option<u64>,
+    kinds: Vec<FileKind>,
     keep: Option<PathBuf>,
 }
 
 fn options() -> Option<Options> {
-    let mut options =
-        Options { seconds: 60, executions: u64::MAX, seed: 1, only: None, keep: None };
+    let mut options = Options {
+        seconds: 60,
+        executions: u64::MAX,
+        seed: 1,
+        only: None,
+        kinds: Vec::new(),
+        keep: None,
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next()?;
@@ -36,6 +44,9 @@ fn options() -> Option<Options> {
             "--executions" => options.executions = value.parse().ok()?,
             "--seed" => options.seed = value.parse().ok()?,
             "--only" => options.only = Some(value.parse().ok()?),
+            "--kinds" => {
+                options.kinds = value.split(',').map(FileKind::named).collect::<Option<_>>()?;
+            }
             "--keep" => options.keep = Some(PathBuf::from(value)),
             _ => return None,
         }
@@ -57,6 +68,7 @@ fn main() -> ExitCode {
             return ExitCode::from(1);
         }
     };
+    let fuzzer = if options.kinds.is_empty() { fuzzer } else { fuzzer.only(&options.kinds) };
     let keep = options.keep.clone();
     let watched = (fuzzer.current.clone(), keep.clone());
     std::thread::spawn(move || {

@@ -86,7 +86,7 @@ const LONGEST: f64 = 12.0;
 const BETWEEN: (f64, f64) = (10.2303, 0.4871);
 /// Half hours of the day, from half past five on, at which jobs arrive.
 const CYCLE: (f64, f64) = (8.1737, 3.9631);
-/// Smallest logarithm of the size of a parallel job, how far its middle lies below the top, and the
+/// Smallest logarithm of the size of a parallel job, how far its middle is below the top, and the
 /// probability of the lower part.
 const LOWEST: f64 = 0.8;
 const MIDDLE: f64 = 2.5;
@@ -417,7 +417,7 @@ mod tests {
         };
         assert!((part(&|job| job.cores == 1) - 0.26).abs() < 0.04);
         assert!(part(&|job| job.cores.is_power_of_two()) > 0.6);
-        // The mean of the logarithm of a run time lies between the two gammas'.
+        // The mean of the logarithm of a run time is between the two gammas'.
         let log = jobs.iter().map(|job| (job.run as f64).ln()).sum::<f64>() / jobs.len() as f64;
         assert!((4.0..7.0).contains(&log), "{log}");
         let span = jobs.last().map_or(0, |job| job.submit) as f64;

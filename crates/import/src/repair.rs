@@ -71,7 +71,9 @@ fn distinct(names: &mut [String]) {
 
 /// Ends before starts, starts before submissions, attempts out of order.
 fn dates(run: &mut RecordedRun) {
-    let (mut backwards, mut early) = (0, 0);
+    let (mut backwards, mut early, mut undated) = (0, 0, 0);
+    // A listing without any dates does not say that its tasks have not ended.
+    let is_dated = run.first_date().is_some();
     for task in &mut run.tasks {
         for attempt in &mut task.attempts {
             if let (Some(start), Some(end)) = (attempt.start, attempt.end)
@@ -90,8 +92,10 @@ fn dates(run: &mut RecordedRun) {
             if attempt.end.is_none()
                 && attempt.start.is_none()
                 && attempt.outcome == Outcome::Completed
+                && is_dated
             {
                 attempt.outcome = Outcome::Open;
+                undated += 1;
             }
         }
         task.attempts.sort_by(|a, b| {
@@ -101,6 +105,7 @@ fn dates(run: &mut RecordedRun) {
     }
     run.repaired_times("end before start: counted as no time", backwards);
     run.repaired_times("start before submission: submitted when it started", early);
+    run.repaired_times("completed without dates: counts as not ended", undated);
     let before = run.transfers.len();
     run.transfers.retain(|t| t.end >= t.start);
     run.repaired_times(

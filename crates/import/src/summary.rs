@@ -1,7 +1,7 @@
 //! Summary of an import: numbers of measured, derived, assumed and missing values (`import.json`).
 
 use crate::dates;
-use crate::record::{Figure, Origin, RecordedRun};
+use crate::record::{Figure, Origin, Outcome, RecordedRun};
 use crate::waits::StartUp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub struct Summary {
     pub edges: usize,
     /// Number of attempts.
     pub attempts: usize,
-    /// Attempts without a result.
+    /// Attempts that ended without a result.
     pub failed_attempts: usize,
     /// Number of files.
     pub files: usize,
@@ -140,7 +140,9 @@ impl RecordedRun {
             tasks: self.tasks.len(),
             edges: parents.iter().map(Vec::len).sum(),
             attempts: attempts().count(),
-            failed_attempts: attempts().filter(|a| !a.outcome.is_success()).count(),
+            failed_attempts: attempts()
+                .filter(|a| !a.outcome.is_success() && a.outcome != Outcome::Open)
+                .count(),
             files: self.files.len(),
             hosts: self.hosts.len(),
             transfers: self.transfers.len(),

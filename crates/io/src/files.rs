@@ -134,7 +134,7 @@ impl FileAccess {
         let home = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let home = std::fs::canonicalize(home).map_err(fail)?;
         if !real.starts_with(&home) && !self.allow_outside {
-            return Err(FormatError::new("lies outside the folder of the file that names it")
+            return Err(FormatError::new("is outside the folder of the file that names it")
                 .with_help("--allow-outside reads it all the same")
                 .in_file(&path));
         }
@@ -157,7 +157,7 @@ impl FileAccess {
         }
     }
 
-    /// Writes a file anew that may have been read: what a caller keeps for itself.
+    /// Writes a file again that may have been read: what a caller keeps for itself.
     pub fn rewrite<E: Into<FormatError>>(
         &self,
         path: &Path,

@@ -3,7 +3,7 @@
 //!
 //! Read are `distributions.json`, `univariate.json`, `pairs.json`, `tables.json`, `large.csv` and
 //! `large.expected.json`. Prints, per file, how many figures agree and those that do not; exits with 1
-//! where one differs. `ci/long/statistics.py` compares the documents of `slackline compare` likewise.
+//! where one differs. `ci/long/compare_documents.py` compares the documents of `slackline compare` likewise.
 
 #![allow(clippy::print_stdout)]
 
@@ -85,8 +85,8 @@ fn is_empty(want: &Value) -> bool {
     }
 }
 
-/// Absolute difference that a figure may have besides the relative one: the scale of an interval is its width or its
-/// mean; what lies around 0 has 1e-12.
+/// Absolute difference that a figure may have in addition to the relative one: the scale of an interval is its width or its
+/// mean; what is around 0 has 1e-12.
 fn slack(name: &str, figures: &Map<String, Value>) -> f64 {
     let value = |name: &str| figures.get(name).and_then(Value::as_f64).unwrap_or(0.0).abs();
     let around = |mean: &str, low: &str, high: &str| {
@@ -230,7 +230,7 @@ fn table(case: &Value, sense: Sense, tolerance: f64) -> Result<Value> {
     Ok(found)
 }
 
-/// What a case says of its sense and tolerance.
+/// Sense and tolerance that a case states.
 fn terms(case: &Value) -> (Sense, f64) {
     let sense = if case["better"] == "higher" { Sense::Higher } else { Sense::Lower };
     (sense, case["tolerance"].as_f64().unwrap_or(0.0))

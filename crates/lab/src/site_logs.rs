@@ -1,6 +1,7 @@
 //! A site as its own logs show it: hosts, bandwidths and queue waits, each value with where it comes from.
 
 use serde::Serialize;
+use slackline_centre::stack::Case;
 use slackline_formats::batch_log::BatchLog;
 use slackline_formats::document::Recorded;
 use slackline_formats::{FormatError, Result};
@@ -61,9 +62,21 @@ struct Sighting {
     date: String,
     source: String,
     cores: Option<f64>,
-    speed: Option<f64>,
+    speed: Option<SeenSpeed>,
     memory: Option<f64>,
 }
+
+/// A speed in flop/s and how it was derived.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct SeenSpeed {
+    value: f64,
+    rule: &'static str,
+}
+
+/// Rule for speeds of machines whose clock a log states.
+const BY_CLOCK: &str = "one flop per cycle";
+/// Rule for speeds of hosts whose tasks a log shows.
+const BY_TASKS: &str = "work of its tasks over their seconds";
 
 /// A host, with the newest of each value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -76,8 +89,10 @@ pub struct Host {
     pub name: String,
     /// Cores; 1 if no log contains them.
     pub cores: u32,
-    /// Flop/s of a core, one per cycle of its clock.
+    /// Flop/s of a core: work of its tasks over their seconds, or one per cycle of its clock.
     pub speed: Option<f64>,
+    /// Rule by which the speed was derived; empty where there is none.
+    pub rule: &'static str,
     /// Bytes.
     pub memory: Option<f64>,
     /// Logs that show it.
@@ -133,8 +148,68 @@ pub struct Waits {
     pub p95: f64,
     /// Part of the jobs that reached their limit.
     pub killed: f64,
+    /// Every twentieth of the empirical distribution, from the least to the largest wait.
+    pub quantiles: Vec<f64>,
     /// Fitted distributions, the nearest first.
     pub fits: Vec<Fit>,
+}
+
+impl Waits {
+    fn of(site: &str, queue: String, source: &str, mut list: Vec<f64>, killed: f64) -> Waits {
+        list.sort_unstable_by(f64::total_cmp);
+        let jobs = list.len();
+        Waits {
+            site: site.to_string(),
+            queue,
+            source: source.to_string(),
+            jobs,
+            mean: list.iter().sum::<f64>() / jobs as f64,
+            median: quantile(&list, 0.5).unwrap_or(0.0),
+            p95: quantile(&list, 0.95).unwrap_or(0.0),
+            killed,
+            quantiles: (0..=20).filter_map(|k| quantile(&list, f64::from(k) / 20.0)).collect(),
+            fits: fits(&list),
+        }
+    }
+}
+
+/// A cluster as recorded runs show it, for the pilots of a stack.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cluster {
+    /// The site.
+    pub site: String,
+    /// Its name.
+    pub name: String,
+    /// Flop/s of a pilot: work of tasks over their seconds.
+    pub speed: f64,
+    /// Places for tasks.
+    pub pilots: usize,
+    /// Tasks seen.
+    pub tasks: usize,
+    /// Logs that show it.
+    pub sources: Vec<String>,
+}
+
+/// Waits of tasks of recorded runs other than transfers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Overhead {
+    seconds: f64,
+    operations: usize,
+}
+
+/// A recorded run with further facts from logs.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenRun<'a> {
+    /// The run: hosts as sites, and a record.
+    pub case: &'a Case,
+    /// Cores and memory (bytes) of the hosts, by site of the case.
+    pub hosts: &'a [(Option<f64>, Option<f64>)],
+    /// Transfers: names of both hosts, bytes, seconds.
+    pub transfers: &'a [(String, String, f64, f64)],
+    /// Files that tasks read and write, all together.
+    pub operations: usize,
+    /// Date, from the year on.
+    pub date: &'a str,
 }
 
 /// Input that was skipped.
@@ -154,6 +229,13 @@ pub struct SiteLogs {
     hosts: BTreeMap<(String, String, String), Vec<Sighting>>,
     rates: BTreeMap<(String, String), Vec<(f64, String)>>,
     waits: Vec<Waits>,
+    /// Waits of pilots by site and cluster, with the logs that show them.
+    pilot_waits: BTreeMap<(String, String), (Vec<f64>, String)>,
+    /// Work and seconds of tasks by site and cluster, their number, and the logs.
+    work: BTreeMap<(String, String), (f64, f64, usize, Vec<String>)>,
+    /// Places for tasks by site, cluster and host.
+    places: BTreeMap<(String, String, String), usize>,
+    overhead: Overhead,
     skipped: Vec<Skipped>,
     is_lenient: bool,
 }
@@ -167,8 +249,14 @@ pub struct SitePicture {
     pub hosts: Vec<Host>,
     /// Bandwidths.
     pub links: Vec<Link>,
-    /// Waits by queue.
+    /// Waits by queue; those of pilots of recorded runs by cluster.
     pub waits: Vec<Waits>,
+    /// Clusters on which recorded runs ran tasks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<Cluster>,
+    /// Seconds that a task waits per file, apart from transfers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<f64>,
     /// Input that was skipped.
     pub skipped: Vec<Skipped>,
 }
@@ -180,6 +268,9 @@ fn cluster_of(host: &str) -> String {
     let stem = stem.trim_end_matches(['-', '_']);
     if stem.is_empty() { first.to_string() } else { stem.to_string() }
 }
+
+/// Transfers of fewer bytes say nothing of a bandwidth: they are dominated by latency.
+pub const LEAST_BYTES: f64 = 1e4;
 
 /// Digits of a date that begins with a year of four digits; empty otherwise.
 fn date_digits(date: Option<&str>) -> String {
@@ -231,11 +322,77 @@ impl SiteLogs {
                 date: date.clone(),
                 source: source.to_string(),
                 cores: machine.cores,
-                speed: machine.speed_mhz.map(|mhz| mhz * 1e6),
+                speed: machine.speed_mhz.map(|mhz| SeenSpeed { value: mhz * 1e6, rule: BY_CLOCK }),
                 memory: machine.memory_bytes,
             });
         }
         Ok(())
+    }
+
+    /// Adds a recorded run: hosts with the speeds that its tasks had there, transfers, waits of pilots, and other waits of
+    /// tasks.
+    pub fn add_recorded(&mut self, run: &SeenRun<'_>, source: &str, site: &str) -> Result<()> {
+        let SeenRun { case, hosts, transfers, operations, date } = *run;
+        let Some(record) = &case.record else {
+            return self.wrong(source, None, "there is no recorded run in it".into());
+        };
+        let mut ran = vec![(0.0, 0.0, 0_usize); case.sites.len()];
+        for (task, attempts) in case.tasks.iter().zip(&record.attempts) {
+            for attempt in attempts {
+                let Some(pilot) = attempt.pilot else { continue };
+                let (work, seconds, count) = &mut ran[case.pilots[pilot].site];
+                *work += task.work;
+                *seconds += attempt.steps.last().copied().unwrap_or(0.0);
+                *count += 1;
+                self.overhead.seconds += attempt.steps.first().copied().unwrap_or(0.0);
+            }
+        }
+        self.overhead.operations += operations;
+        let date = date_digits(Some(date));
+        for (k, host) in case.sites.iter().enumerate() {
+            let (cores, memory) = hosts.get(k).copied().unwrap_or((None, None));
+            let cluster = cluster_of(&host.name);
+            let key = (site.to_string(), cluster.clone(), host.name.clone());
+            let pilots = case.pilots.iter().zip(&record.pilots).filter(|(p, _)| p.site == k);
+            let waits = pilots.map(|(_, life)| life.start.unwrap_or(0.0) - life.submit);
+            let waits: Vec<f64> = waits.collect();
+            let places = self.places.entry(key.clone()).or_default();
+            *places = (*places).max(waits.len()).max(cores.unwrap_or(1.0) as usize);
+            let by_cluster = (site.to_string(), cluster);
+            let (work, seconds, tasks) = ran[k];
+            if tasks > 0 {
+                let seen = self.work.entry(by_cluster.clone()).or_default();
+                (seen.0, seen.1, seen.2) = (seen.0 + work, seen.1 + seconds, seen.2 + tasks);
+                if !seen.3.iter().any(|known| known == source) {
+                    seen.3.push(source.to_string());
+                }
+                let known = self.pilot_waits.entry(by_cluster).or_default();
+                known.0.extend(waits);
+                known.1 = source.to_string();
+            }
+            let rule = if tasks > 0 { BY_TASKS } else { "as the run had it" };
+            self.hosts.entry(key).or_default().push(Sighting {
+                date: date.clone(),
+                source: source.to_string(),
+                cores,
+                speed: Some(SeenSpeed { value: host.speed, rule }),
+                memory,
+            });
+        }
+        for (from, to, bytes, seconds) in transfers {
+            self.overhead.seconds -= seconds;
+            if *seconds > 0.0 && *bytes >= LEAST_BYTES {
+                self.add_rate(from, to, bytes / seconds, source);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_rate(&mut self, from: &str, to: &str, rate: f64, source: &str) {
+        let mut pair = [cluster_of(from), cluster_of(to)];
+        pair.sort();
+        let [a, b] = pair;
+        self.rates.entry((a, b)).or_default().push((rate, source.to_string()));
     }
 
     /// Adds hosts and transfers of a trace of ours (`--trace FILE.jsonl`).
@@ -278,12 +435,8 @@ impl SiteLogs {
                         self.sight(site, host, source);
                     }
                     // Transfers that take no time give no bandwidth, and small files are dominated by latency.
-                    if at > start && bytes >= 1e4 {
-                        let mut pair = [cluster_of(&key.1), cluster_of(&key.2)];
-                        pair.sort();
-                        let [a, b] = pair;
-                        let samples = self.rates.entry((a, b)).or_default();
-                        samples.push((bytes / (at - start), source.to_string()));
+                    if at > start && bytes >= LEAST_BYTES {
+                        self.add_rate(&key.1, &key.2, bytes / (at - start), source);
                     }
                 }
                 _ => {}
@@ -306,8 +459,15 @@ impl SiteLogs {
         }
     }
 
-    /// Adds the waits of the queues of a batch log.
-    pub fn add_batch_log(&mut self, log: &BatchLog, source: &str, site: &str) -> Result<()> {
+    /// Adds the waits of the queues of a batch log, which was read from `text`.
+    pub fn add_batch_log(
+        &mut self,
+        log: &BatchLog,
+        text: &str,
+        source: &str,
+        site: &str,
+    ) -> Result<()> {
+        let mut lines: Option<HashMap<&str, usize>> = None;
         let mut waits: BTreeMap<u32, (Vec<f64>, usize)> = BTreeMap::new();
         let mut known = 0;
         for job in &log.jobs {
@@ -315,7 +475,8 @@ impl SiteLogs {
             known += 1;
             if start < job.submit {
                 let cause = format!("job {} starts before it is submitted", job.number);
-                self.wrong(source, None, cause)?;
+                let lines = lines.get_or_insert_with(|| lines_by_number(text));
+                self.wrong(source, lines.get(&*job.number.to_string()).copied(), cause)?;
                 continue;
             }
             let (list, killed) = waits.entry(job.queue).or_default();
@@ -329,20 +490,10 @@ impl SiteLogs {
                 "no job of the log has a start: there are no waits".into(),
             );
         }
-        for (queue, (mut list, killed)) in waits {
-            list.sort_unstable_by(f64::total_cmp);
-            let jobs = list.len();
-            self.waits.push(Waits {
-                site: site.to_string(),
-                queue: log.queues.get(queue as usize).cloned().unwrap_or_default(),
-                source: source.to_string(),
-                jobs,
-                mean: list.iter().sum::<f64>() / jobs as f64,
-                median: quantile(&list, 0.5).unwrap_or(0.0),
-                p95: quantile(&list, 0.95).unwrap_or(0.0),
-                killed: killed as f64 / jobs as f64,
-                fits: fits(&list),
-            });
+        for (queue, (list, killed)) in waits {
+            let queue = log.queues.get(queue as usize).cloned().unwrap_or_default();
+            let killed = killed as f64 / list.len() as f64;
+            self.waits.push(Waits::of(site, queue, source, list, killed));
         }
         Ok(())
     }
@@ -353,10 +504,12 @@ impl SiteLogs {
             // The newest last; of equal dates the one that was read later.
             seen.sort_by(|a, b| a.date.cmp(&b.date));
             let newest = |of: fn(&Sighting) -> Option<f64>| seen.iter().rev().find_map(of);
+            let speed = seen.iter().rev().find_map(|s| s.speed);
             let best = seen.iter().rev().find(|s| s.speed.is_some()).or(seen.last());
             Host {
                 cores: newest(|s| s.cores).map_or(1, |cores| cores.ceil() as u32),
-                speed: newest(|s| s.speed),
+                speed: speed.map(|speed| speed.value),
+                rule: speed.map_or("", |speed| speed.rule),
                 memory: newest(|s| s.memory),
                 samples: seen.len(),
                 source: best.map_or_else(String::new, |s| s.source.clone()),
@@ -381,20 +534,54 @@ impl SiteLogs {
                 sources,
             })
         });
+        let places = self.places;
+        let clusters =
+            self.work.into_iter().map(|((site, name), (work, seconds, tasks, sources))| {
+                let of = |key: &&(String, String, String)| key.0 == site && key.1 == name;
+                let pilots = places.keys().filter(of).map(|key| places[key]).sum();
+                let speed = if seconds > 0.0 { work / seconds } else { ASSUMED_SPEED };
+                Cluster { pilots, speed, tasks, sources, site, name }
+            });
+        let clusters = clusters.collect();
+        let pilots = self.pilot_waits.into_iter().map(|((site, cluster), (list, source))| {
+            Waits::of(&site, format!("{PILOTS_OF}{cluster}"), &source, list, 0.0)
+        });
+        let Overhead { seconds, operations } = self.overhead;
+        let mut waits = self.waits;
+        waits.extend(pilots);
         SitePicture {
             schema: "slackline/platform-from-logs/1",
             hosts: hosts.collect(),
             links: links.collect(),
-            waits: self.waits,
+            waits,
+            clusters,
+            overhead: (operations > 0).then(|| seconds.max(0.0) / operations as f64),
             skipped: self.skipped,
         }
     }
 }
 
+/// Lines of a batch log by what they begin with, the number of a job.
+fn lines_by_number(text: &str) -> HashMap<&str, usize> {
+    let mut lines = HashMap::new();
+    for (k, line) in text.lines().enumerate() {
+        if let Some(word) = line.split([' ', '\t', '|']).find(|word| !word.is_empty()) {
+            lines.entry(word).or_insert(k + 1);
+        }
+    }
+    lines
+}
+
+/// Begin of the name of the queue in which pilots of a cluster wait.
+const PILOTS_OF: &str = "pilots of ";
+
 /// Distributions fitted to sorted values by maximum likelihood, the nearest first.
 fn fits(sorted: &[f64]) -> Vec<Fit> {
     let n = sorted.len() as f64;
     let mean = sorted.iter().sum::<f64>() / n;
+    if sorted.first() == sorted.last() {
+        return vec![Fit { distribution: Distribution::Constant(mean), distance: 0.0 }];
+    }
     let mut all = Vec::new();
     if mean > 0.0 {
         let cdf = |x: f64| 1.0 - (-x / mean).exp();
@@ -417,9 +604,6 @@ fn fits(sorted: &[f64]) -> Vec<Fit> {
         let cdf = |x: f64| normal((x - mean) / deviation);
         let distance = distance(sorted, cdf);
         all.push(Fit { distribution: Distribution::Normal { mean, deviation }, distance });
-    }
-    if all.is_empty() {
-        all.push(Fit { distribution: Distribution::Constant(mean), distance: 0.0 });
     }
     all.sort_by(|a, b| a.distance.total_cmp(&b.distance));
     all
@@ -497,8 +681,8 @@ impl SitePicture {
                     Some(speed) => {
                         let _ = writeln!(
                             out,
-                            "speed = \"{}f\"  # newest of {samples}: {} ({date}), one flop per cycle",
-                            speed, first.source
+                            "speed = \"{}f\"  # newest of {samples}: {} ({date}), {}",
+                            speed, first.source, first.rule
                         );
                     }
                     None => {
@@ -530,41 +714,42 @@ impl SitePicture {
         out
     }
 
-    /// The waits as part of a stack, for its pilots.
+    /// A stack for `simulate --stack`: clusters with their pilots, links, waits. Without recorded runs only the waits, as a part
+    /// of one.
     pub fn stack_toml(&self) -> String {
-        let mut out = String::from(
-            "# Waits of pilots by site, the nearest of the fitted distributions.\n[model.latency]\n",
-        );
-        let mut sites: BTreeMap<&str, &Waits> = BTreeMap::new();
+        let mut out = String::new();
+        let names = self.cluster_names();
+        if !self.clusters.is_empty() {
+            self.write_clusters(&names, &mut out);
+        }
+        out += "# Waits of pilots by site, the nearest of the fitted distributions.\n[model.latency]\n";
+        let mut sites: BTreeMap<String, &Waits> = BTreeMap::new();
         for waits in &self.waits {
-            let most = sites.entry(&waits.site).or_insert(waits);
-            if waits.jobs > most.jobs {
-                *most = waits;
+            let concerned: Vec<String> = if self.clusters.is_empty() {
+                vec![waits.site.clone()]
+            } else {
+                let of = self.clusters.iter().zip(&names).filter(|(cluster, _)| {
+                    let named = waits.queue.strip_prefix(PILOTS_OF);
+                    cluster.site == waits.site && named.is_none_or(|name| name == cluster.name)
+                });
+                of.map(|(_, name)| name.clone()).collect()
+            };
+            for site in concerned {
+                // Pilots of recorded runs count before jobs of others, and longer lists before shorter ones.
+                let rank = |w: &Waits| (w.queue.starts_with(PILOTS_OF), w.jobs);
+                let best = sites.entry(site).or_insert(waits);
+                if rank(waits) > rank(best) {
+                    *best = waits;
+                }
             }
         }
         for (site, waits) in sites {
             let Some(fit) = waits.fits.first() else { continue };
-            let text = match fit.distribution {
-                Distribution::Constant(value) => format!("{value}"),
-                Distribution::Uniform { low, high } => {
-                    format!("{{ distribution = \"uniform\", low = {low:?}, high = {high:?} }}")
-                }
-                Distribution::Exponential { mean } => {
-                    format!("{{ distribution = \"exponential\", mean = {mean:?} }}")
-                }
-                Distribution::Normal { mean, deviation } => {
-                    format!(
-                        "{{ distribution = \"normal\", mean = {mean:?}, deviation = {deviation:?} }}"
-                    )
-                }
-                Distribution::LogNormal { mu, sigma } => {
-                    format!("{{ distribution = \"lognormal\", mu = {mu:?}, sigma = {sigma:?} }}")
-                }
-            };
             let _ = writeln!(
                 out,
-                "{} = {text}  # {}, queue {}: {} jobs, distance {:.3}",
-                key(site),
+                "{} = {}  # {}, queue {}: {} jobs, distance {:.3}",
+                key(&site),
+                in_toml(fit.distribution),
                 waits.source,
                 waits.queue,
                 waits.jobs,
@@ -572,6 +757,109 @@ impl SitePicture {
             );
         }
         out
+    }
+
+    /// Names of the clusters as sites of a stack.
+    fn cluster_names(&self) -> Vec<String> {
+        let is_one_site = self.clusters.iter().all(|c| c.site == self.clusters[0].site);
+        let name = |c: &Cluster| {
+            let name = if is_one_site { c.name.clone() } else { format!("{}-{}", c.site, c.name) };
+            // Routes separate names by white space.
+            name.split_whitespace().collect::<Vec<_>>().join("_")
+        };
+        self.clusters.iter().map(name).collect()
+    }
+
+    fn write_clusters(&self, names: &[String], out: &mut String) {
+        let _ = writeln!(out, "default_storage = \"files\"  # inputs of the workflow");
+        if let Some(overhead) = self.overhead {
+            let _ = writeln!(
+                out,
+                "catalogue_latency = {overhead:.6}  # seconds that tasks waited per file, apart from transfers"
+            );
+        }
+        let _ = writeln!(out, "\n[storages.files]");
+        for (cluster, name) in self.clusters.iter().zip(names) {
+            let sources: Vec<&str> = cluster.sources.iter().map(String::as_str).collect();
+            let (store, within) = (key(&format!("{name}-store")), key(&format!("within {name}")));
+            let _ = writeln!(out, "\n[storages.{store}]");
+            let _ = writeln!(out, "\n[sites.{}]", key(name));
+            let _ = writeln!(
+                out,
+                "speed = {:?}  # {} tasks in {}: {BY_TASKS}",
+                cluster.speed,
+                cluster.tasks,
+                shortened(&sources)
+            );
+            let _ = writeln!(out, "close = {store}");
+            let _ = writeln!(out, "\n[links.{within}]");
+            let _ = writeln!(out, "{}", self.stack_bandwidth(&cluster.name, &cluster.name));
+            let _ = writeln!(out, "\n[[pilots]]");
+            let _ = writeln!(out, "id = {}", key(&format!("{name}-pilot")));
+            let _ = writeln!(out, "site = {}", key(name));
+            let _ = writeln!(out, "submit = 0");
+            let _ = writeln!(out, "count = {}", cluster.pilots);
+        }
+        let pairs = (0..names.len()).flat_map(|a| (0..names.len()).map(move |b| (a, b)));
+        let between: Vec<(usize, usize)> = pairs.filter(|(a, b)| a < b).collect();
+        for &(a, b) in &between {
+            let link = key(&format!("{} and {}", names[a], names[b]));
+            let ends = [a, b].map(|k| self.clusters[k].name.as_str());
+            let _ = writeln!(out, "\n[links.{link}]\n{}", self.stack_bandwidth(ends[0], ends[1]));
+        }
+        let _ = writeln!(out, "\n[routes]");
+        for name in names {
+            let _ = writeln!(out, "{} = []", key(&format!("files {name}")));
+            let within = key(&format!("within {name}"));
+            let _ = writeln!(out, "{} = [{within}]", key(&format!("{name}-store {name}")));
+        }
+        for &(a, b) in &between {
+            let link = key(&format!("{} and {}", names[a], names[b]));
+            for (from, to) in [(a, b), (b, a)] {
+                let ends = key(&format!("{}-store {}", names[from], names[to]));
+                let _ = writeln!(out, "{ends} = [{link}]");
+            }
+        }
+        out.push('\n');
+    }
+
+    /// The bandwidth between two clusters, as a line of a stack.
+    fn stack_bandwidth(&self, a: &str, b: &str) -> String {
+        let mut ends = [a, b];
+        ends.sort_unstable();
+        let link =
+            self.links.iter().find(|link| link.between.each_ref().map(String::as_str) == ends);
+        match link {
+            Some(link) => format!(
+                "bandwidth = {:?}  # {} transfers in {}",
+                link.bandwidth,
+                link.samples.len(),
+                shortened(&link.sources.iter().map(String::as_str).collect::<Vec<_>>())
+            ),
+            None => format!("bandwidth = {ASSUMED_BANDWIDTH:?}  # assumed: no transfer was seen"),
+        }
+    }
+}
+
+/// Bandwidth of a link of a stack over which no log shows a transfer, bytes per second.
+const ASSUMED_BANDWIDTH: f64 = 1e9;
+
+/// A distribution as a value of TOML.
+fn in_toml(distribution: Distribution) -> String {
+    match distribution {
+        Distribution::Constant(value) => format!("{value:?}"),
+        Distribution::Uniform { low, high } => {
+            format!("{{ distribution = \"uniform\", low = {low:?}, high = {high:?} }}")
+        }
+        Distribution::Exponential { mean } => {
+            format!("{{ distribution = \"exponential\", mean = {mean:?} }}")
+        }
+        Distribution::Normal { mean, deviation } => {
+            format!("{{ distribution = \"normal\", mean = {mean:?}, deviation = {deviation:?} }}")
+        }
+        Distribution::LogNormal { mu, sigma } => {
+            format!("{{ distribution = \"lognormal\", mu = {mu:?}, sigma = {sigma:?} }}")
+        }
     }
 }
 

@@ -3,17 +3,18 @@
 use crate::folder::{RunFolder, RunLog};
 use serde_json::Value as Json;
 use slackline_engine::{Chose, Ended, Oracle, Record};
-use slackline_model::HostId;
 use slackline_model::control::{Control, Decision, Reads, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Most bytes of an output in which a value is looked for.
 const MOST_BYTES: u64 = 1 << 20;
+/// Most characters of a value that a message has.
+const MOST_SHOWN: usize = 200;
 
 /// Source of decisions that are not in the log yet; keeps those it makes.
 pub struct DecisionSource {
@@ -44,7 +45,7 @@ impl Asked {
         Asked { recorded, source, warnings: Rc::default(), open: Rc::default() }
     }
 
-    /// Warnings for the user; filled while the run goes on.
+    /// Warnings for the user; filled while the run is under way.
     pub fn warnings(&self) -> Rc<RefCell<Vec<String>>> {
         Rc::clone(&self.warnings)
     }
@@ -76,7 +77,11 @@ impl Oracle for Asked {
                 return Ok(None);
             }
             (None, Some(source)) => {
-                let chose = source.ask(control, decision, by);
+                let path = |by: &Ended, file: &str| {
+                    let host = source.hosts.get(by.place.index()).map_or("", String::as_str);
+                    source.folder.store(host).join(file)
+                };
+                let chose = ask(control, decision, by, &path);
                 let kept = source.log.append(now, &Record::Chose(chose.clone()));
                 let kept = kept.and_then(|()| source.log.settle());
                 kept.map_err(|why| format!("the log of the run cannot be kept: {why}"))?;
@@ -91,91 +96,86 @@ impl Oracle for Asked {
     }
 }
 
-impl DecisionSource {
-    /// Result of a decision, from the output of its task.
-    fn ask(&self, control: &Control, decision: &Decision, by: Option<&Ended>) -> Chose {
-        let name = |outcome| Some(control.outcome_name(decision, outcome).to_string());
-        let chose =
-            Chose { decision: decision.name.clone(), value: None, outcome: None, why: None };
-        if control.read_by(decision).is_none()
-            && let Some(outcome) = control.certain_outcome(decision)
-        {
-            return Chose { outcome: name(outcome), ..chose };
+/// Result of a decision, from the exit code or an output of the task that decides it; `path` is where an output lies.
+pub fn ask(
+    control: &Control,
+    decision: &Decision,
+    by: Option<&Ended>,
+    path: &dyn Fn(&Ended, &str) -> PathBuf,
+) -> Chose {
+    let name = |outcome| Some(control.outcome_name(decision, outcome).to_string());
+    let chose = Chose { decision: decision.name.clone(), value: None, outcome: None, why: None };
+    if control.read_by(decision).is_none()
+        && let Some(outcome) = control.certain_outcome(decision)
+    {
+        return Chose { outcome: name(outcome), ..chose };
+    }
+    let (read, found) = match value(control, decision, by, path) {
+        Ok((json, place)) => {
+            let value = model_value(&json);
+            let found = value.as_ref().and_then(|v| control.outcome_of(decision, v));
+            let known = control.values_of(decision);
+            let known = if known.is_empty() { String::new() } else { format!(": {known}") };
+            let why = match value {
+                Some(_) => {
+                    format!("{} from {place}, for which it has no outcome{known}", brief(&json))
+                }
+                None => format!(
+                    "{} from {place}: a string, a number, true or false is expected{known}",
+                    short(&json)
+                ),
+            };
+            (Some(json), found.ok_or(why))
         }
-        let (read, found) = match self.value(control, decision, by) {
-            Ok((json, place)) => {
-                let value = model_value(&json);
-                let found = value.as_ref().and_then(|v| control.outcome_of(decision, v));
-                let known = control.values_of(decision);
-                let known = if known.is_empty() { String::new() } else { format!(": {known}") };
-                let why = match value {
-                    Some(_) => format!("{json} from {place}, for which it has no outcome{known}"),
-                    None => format!(
-                        "{} from {place}: a string, a number, true or false is expected{known}",
-                        short(&json)
-                    ),
-                };
-                (Some(json), found.ok_or(why))
-            }
-            Err(why) => (None, Err(why)),
-        };
-        // A value that is too long to be one is not kept whole.
-        let value = read.map(|json| if model_value(&json).is_some() { json } else { Json::Null });
-        let chose = Chose { value, ..chose };
-        match (control.last_pass(decision), found) {
-            (Some(most), Ok(1..)) => {
-                let why = format!(
-                    "decision '{}' asks for another pass, but `iterations` allows {most}: the loop ends",
-                    decision.name
-                );
-                Chose { outcome: name(0), why: Some(why), ..chose }
-            }
-            (_, Ok(outcome)) => Chose { outcome: name(outcome), ..chose },
-            (_, Err(why)) => {
-                let why = format!("decision '{}' reads {why}", decision.name);
-                Chose { why: Some(why), ..chose }
-            }
+        Err(why) => (None, Err(why)),
+    };
+    // A value that is too long to be one is not kept whole.
+    let value = read.map(|json| if model_value(&json).is_some() { json } else { Json::Null });
+    let chose = Chose { value, ..chose };
+    match (control.last_pass(decision), found) {
+        (Some(most), Ok(1..)) => {
+            let why = format!(
+                "decision '{}' asks for another pass, but `iterations` allows {most}: the loop ends",
+                decision.name
+            );
+            Chose { outcome: name(0), why: Some(why), ..chose }
+        }
+        (_, Ok(outcome)) => Chose { outcome: name(outcome), ..chose },
+        (_, Err(why)) => {
+            let why = format!("decision '{}' reads {why}", decision.name);
+            Chose { why: Some(why), ..chose }
         }
     }
+}
 
-    /// Value of a decision, and where it was read.
-    fn value(
-        &self,
-        control: &Control,
-        decision: &Decision,
-        by: Option<&Ended>,
-    ) -> Result<(Json, String), String> {
-        let (Some((_, reads)), Some(by)) = (control.read_by(decision), by) else {
-            return Err("nothing: no task that decides it has ended".to_string());
-        };
-        match reads {
-            Reads::ExitCode => {
-                let place = format!("the exit code of '{}'", by.name);
-                let code =
-                    by.exit_code.ok_or_else(|| format!("nothing from {place}: it has none"))?;
-                Ok((Json::from(code), place))
-            }
-            Reads::Output { file, at } => {
-                let place = format!("'{file}' of '{}', at '{at}'", by.name);
-                let nothing = |why: String| format!("nothing from {place}: {why}");
-                let stored = by.outputs.get(file).map_or(file, |stored| stored);
-                let path = self.folder.store(self.host(by.place)).join(stored);
-                let text =
-                    beginning(&path).map_err(|e| nothing(format!("{}: {e}", path.display())))?;
-                let text = text.ok_or_else(|| nothing("it is larger than 1 MiB".to_string()))?;
-                let json: Json = serde_json::from_slice(&text)
-                    .map_err(|e| nothing(format!("it is no JSON: {e}")))?;
-                let found = json.pointer(at).cloned();
-                Ok((
-                    found.ok_or_else(|| nothing("there is nothing at that place".to_string()))?,
-                    place,
-                ))
-            }
+/// Value of a decision, and where it was read.
+fn value(
+    control: &Control,
+    decision: &Decision,
+    by: Option<&Ended>,
+    path: &dyn Fn(&Ended, &str) -> PathBuf,
+) -> Result<(Json, String), String> {
+    let (Some((_, reads)), Some(by)) = (control.read_by(decision), by) else {
+        return Err("nothing: no task that decides it has ended".to_string());
+    };
+    match reads {
+        Reads::ExitCode => {
+            let place = format!("the exit code of '{}'", by.name);
+            let code = by.exit_code.ok_or_else(|| format!("nothing from {place}: it has none"))?;
+            Ok((Json::from(code), place))
         }
-    }
-
-    fn host(&self, host: HostId) -> &str {
-        self.hosts.get(host.index()).map_or("", String::as_str)
+        Reads::Output { file, at } => {
+            let place = format!("'{file}' of '{}', at '{at}'", by.name);
+            let nothing = |why: String| format!("nothing from {place}: {why}");
+            let stored = by.outputs.get(file).map_or(file, |stored| stored);
+            let path = path(by, stored);
+            let text = beginning(&path).map_err(|e| nothing(format!("{}: {e}", path.display())))?;
+            let text = text.ok_or_else(|| nothing("it is larger than 1 MiB".to_string()))?;
+            let json: Json = serde_json::from_slice(&text)
+                .map_err(|e| nothing(format!("it is no JSON: {e}")))?;
+            let found = json.pointer(at).cloned();
+            Ok((found.ok_or_else(|| nothing("there is nothing at that place".to_string()))?, place))
+        }
     }
 }
 
@@ -193,6 +193,15 @@ fn model_value(json: &Json) -> Option<Value> {
         Json::Number(number) => number.as_f64().map(Value::Number),
         Json::Bool(truth) => Some(Value::Truth(*truth)),
         _ => None,
+    }
+}
+
+/// A value in few words.
+fn brief(json: &Json) -> String {
+    let text = json.to_string();
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+        None => text,
     }
 }
 

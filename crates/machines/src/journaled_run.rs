@@ -1,5 +1,5 @@
-//! A run with its log: everything asked, answered and decided is kept while it goes on, and a run
-//! that was left is played up to where it was left, then goes on.
+//! A run with its log: everything asked, answered and decided is kept while it is under way, and a run
+//! that was left is played up to where it was left, then continues.
 
 use crate::folder::RunLog;
 use slackline_engine::Execution;

@@ -4,7 +4,7 @@ use slackline_engine::Load;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Shortest time between two looks: a look costs more than a short task.
+/// Shortest time between two measurements: one costs more than a short task.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Ticks of all cores, those that were stolen, and how many cores there are.

@@ -146,7 +146,7 @@ fn tried(script: &str) -> Result<(), String> {
     }
 }
 
-/// What a container lacks on this machine.
+/// Reports the part of a container that this machine lacks.
 fn lacks_container(container: &Container, home: &Path) -> Option<String> {
     let mut engines: Vec<&str> = match &container.engine {
         Some(engine) => vec![engine],
@@ -163,7 +163,7 @@ fn lacks_container(container: &Container, home: &Path) -> Option<String> {
     (container.is_file() && !path.exists()).then(|| format!("no image {}", path.display()))
 }
 
-/// What tasks of a workflow find missing on this machine: the first task that lacks it, and the thing in words.
+/// Lists requirements of tasks that this machine does not meet: the first task with each, and a description.
 pub fn missing(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
     let mut asked: BTreeMap<String, Option<String>> = BTreeMap::new();
     let mut missing = Vec::new();
@@ -183,6 +183,26 @@ pub fn missing(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
             missing.push((workflow.task_name(task).to_string(), lacks.clone()));
         }
         asked.insert(key, lacks);
+    }
+    missing
+}
+
+/// The same of what lies in the folder of the workflow, which the hosts of a cluster share with this machine.
+pub fn missing_beside(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
+    let mut missing = Vec::new();
+    for task in workflow.tasks() {
+        let around = workflow.command(task).and_then(|command| command.surroundings.as_deref());
+        let Some(around) = around else { continue };
+        let image = around.container.as_ref().filter(|c| c.is_file()).map(|c| &c.image);
+        let conda = around.conda.as_ref().filter(|name| name.contains('/'));
+        for (what, name) in [("image", image), ("conda environment", conda)] {
+            let Some(path) = name.map(|name| path_of(name, home)) else { continue };
+            let told = format!("no {what} {}", path.display());
+            let is_new = || missing.iter().all(|(_, known)| *known != told);
+            if path.starts_with(home) && !path.exists() && is_new() {
+                missing.push((workflow.task_name(task).to_string(), told));
+            }
+        }
     }
     missing
 }

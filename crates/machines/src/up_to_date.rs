@@ -6,12 +6,14 @@
 //! ([`Made`]); outputs are looked at in the stores and in the folder of results, by size and time first, by checksum
 //! where these differ.
 
-use crate::attempt::{Stamp, checksum};
+use crate::attempt::{Stamp, checksum, is_packed, packed_content, unpack};
+use crate::decide::ask;
 use crate::folder::{Note, RunFolder, component};
 use serde::{Deserialize, Serialize};
-use slackline_engine::{Made, MadeFile};
+use slackline_engine::{Ended, Made, MadeFile};
+use slackline_model::control::{UnfoldError, Unfolding, Walk};
 use slackline_model::workflow::Command;
-use slackline_model::{FileId, TaskId, Workflow};
+use slackline_model::{FileId, HostId, TaskId, Workflow};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -173,6 +175,8 @@ pub fn content_of(checksum: Option<&str>, stamp: Stamp) -> String {
 /// All that was done in a folder, by its log.
 #[derive(Clone, Debug, Default)]
 pub struct History {
+    /// Everything that was done, in order.
+    made: Vec<Arc<Made>>,
     by_name: HashMap<String, Vec<Arc<Made>>>,
     by_outputs: HashMap<Vec<String>, Vec<Arc<Made>>>,
     /// Most attempts at a task, and tasks whose last attempt failed.
@@ -181,6 +185,38 @@ pub struct History {
     /// Files that are in the folder of results, unless the user took them away; files that were deleted.
     shown: HashSet<String>,
     deleted: HashSet<String>,
+}
+
+/// A history as a document.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SavedHistory {
+    made: Vec<Made>,
+    attempts: BTreeMap<String, u32>,
+    failed: BTreeSet<String>,
+    shown: BTreeSet<String>,
+    deleted: BTreeSet<String>,
+}
+
+impl From<&History> for SavedHistory {
+    fn from(history: &History) -> SavedHistory {
+        SavedHistory {
+            made: history.made.iter().map(|made| Made::clone(made)).collect(),
+            attempts: history.attempts.clone(),
+            failed: history.failed.clone(),
+            shown: history.shown.iter().cloned().collect(),
+            deleted: history.deleted.iter().cloned().collect(),
+        }
+    }
+}
+
+impl From<SavedHistory> for History {
+    fn from(saved: SavedHistory) -> History {
+        let mut history = History::default();
+        saved.made.into_iter().for_each(|made| history.add(made));
+        let SavedHistory { attempts, failed, shown, deleted, .. } = saved;
+        let (shown, deleted) = (shown.into_iter().collect(), deleted.into_iter().collect());
+        History { attempts, failed, shown, deleted, ..history }
+    }
 }
 
 fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
@@ -225,6 +261,7 @@ impl History {
             self.deleted.remove(&file.name);
         }
         let made = Arc::new(made);
+        self.made.push(made.clone());
         let outputs = sorted(made.outputs.iter().map(|file| file.name.clone()));
         self.by_name.entry(made.name.clone()).or_default().push(made.clone());
         if !outputs.is_empty() {
@@ -247,7 +284,7 @@ impl History {
         self.by_name.contains_key(task)
     }
 
-    /// What was done that may be this task: the last of its name first.
+    /// Earlier results that may be of this task: the last of its name first.
     fn candidates<'h>(
         &'h self,
         facts: &TaskFacts,
@@ -283,7 +320,7 @@ impl History {
         }
     }
 
-    /// A file of a task that is up to date, where it lies.
+    /// A file of a task that is up to date, where it is.
     pub fn found(&self, facts: &TaskFacts, name: &str, stores: &Stores) -> Option<Kept> {
         let same = |made: &&Arc<Made>| made.command == facts.command && made.env == facts.env;
         self.candidates(facts).filter(same).find_map(|made| {
@@ -293,7 +330,7 @@ impl History {
         })
     }
 
-    /// What was done last of each task, by its name.
+    /// The last result of each task, by its name.
     pub fn last(&self) -> impl Iterator<Item = &Made> {
         self.by_name.values().filter_map(|all| all.last()).map(Arc::as_ref)
     }
@@ -371,10 +408,10 @@ pub struct Kept {
     pub file: MadeFile,
 }
 
-/// What a run may take from what was done in its folder before.
+/// Earlier results in the folder that a run may reuse.
 #[derive(Clone, Debug, Default)]
 pub struct Reuse {
-    /// What was done.
+    /// Results of earlier runs.
     pub history: History,
     /// Contents of the user's files, by name.
     pub given: BTreeMap<String, String>,
@@ -435,6 +472,17 @@ fn is_content(path: &Path, file: &MadeFile) -> Option<bool> {
     Some(checksum(path).is_ok_and(|found| found == file.content))
 }
 
+/// The same of a result, which may be a folder.
+fn is_result(path: &Path, file: &MadeFile) -> Option<bool> {
+    let is_folder = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    if !is_folder {
+        return is_content(path, file);
+    }
+    let known = !file.content.contains('@');
+    let same = |(bytes, found)| bytes == file.bytes && (!known || found == file.content);
+    Some(packed_content(path).is_ok_and(same))
+}
+
 impl Stores {
     /// Those of a folder; `results` are the files that are shown as results.
     pub fn of(root: &Path, results: Arc<BTreeSet<String>>) -> Stores {
@@ -472,7 +520,7 @@ impl Stores {
         if !self.results.contains(&file.name) {
             return Shown::Right;
         }
-        match is_content(&self.root.join("results").join(&file.name), file) {
+        match is_result(&self.root.join("results").join(&file.name), file) {
             Some(true) => Shown::Right,
             Some(false) => Shown::Changed,
             None => Shown::Missing,
@@ -480,7 +528,7 @@ impl Stores {
     }
 }
 
-/// What has to be done of a workflow in a folder that was used before.
+/// Tasks of a workflow that have to run in a used folder, with the reasons.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agenda {
     /// Tasks that are done again, in the order of the workflow.
@@ -577,8 +625,171 @@ impl Agenda {
     }
 }
 
+/// The course of a workflow with choices and loops, as far as what was done in its folder tells it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KnownCourse {
+    /// What has to be done of it.
+    pub agenda: Agenda,
+    /// Outcomes of its decisions, by their names.
+    pub outcomes: BTreeMap<String, String>,
+    /// Whether decisions are to come.
+    pub is_open: bool,
+    /// Whether all of it is up to date, and its results are in the folder of results.
+    pub is_whole: bool,
+}
+
+impl KnownCourse {
+    /// Follows a workflow as long as the tasks that decide are up to date. `given` are contents of the user's files,
+    /// `forced` tasks that are done in any case.
+    pub fn of(
+        template: &Arc<Workflow>,
+        history: &History,
+        given: &BTreeMap<String, String>,
+        stores: &Stores,
+        forced: impl Fn(TaskId) -> bool,
+    ) -> Result<KnownCourse, UnfoldError> {
+        let control = template.control().ok_or(UnfoldError::Plain)?.clone();
+        let mut unfolding = Unfolding::new(template.clone())?;
+        let (mut walk, _) = Walk::new(control.clone());
+        let mut course = KnownCourse::default();
+        let mut answers: Vec<Answer> = Vec::new();
+        loop {
+            let known = answers.len();
+            if walk.instances().len() > known {
+                let grown = unfolding.grow(&walk)?;
+                judge(&grown, &mut answers, history, given, stores, &forced);
+            }
+            for (task, answer) in answers.iter().enumerate().skip(known) {
+                if matches!(answer, Answer::UpToDate(_)) {
+                    walk.end(task as u32);
+                }
+            }
+            let taken = walk.due().into_iter().find_map(|due| {
+                let Some(decision) = control.decision_of(&due) else { return Some((due, 0)) };
+                let name = control.decider_of(&decision);
+                let grown = unfolding.grow(&walk).ok();
+                let by = grown.zip(name).and_then(|(w, name)| KeptDecider::of(&w, &answers, &name));
+                let path = |_: &Ended, file: &str| {
+                    by.as_ref().map_or_else(PathBuf::new, |by| by.path(file, stores))
+                };
+                let outcome =
+                    ask(&control, &decision, by.as_ref().map(|by| &by.ended), &path).outcome?;
+                let number = control.outcome_named(&decision, &outcome).ok()?;
+                course.outcomes.insert(decision.name, outcome);
+                Some((due, number))
+            });
+            let Some((due, outcome)) = taken else { break };
+            walk.take(&due, outcome);
+        }
+        let all_done = answers.iter().all(|answer| matches!(answer, Answer::UpToDate(_)));
+        // What is to be decided after all that is known.
+        (0..answers.len()).for_each(|task| walk.end(task as u32));
+        course.is_open = !walk.due().is_empty() || !walk.is_over();
+        if walk.instances().is_empty() {
+            return Ok(course);
+        }
+        let grown = unfolding.grow(&walk)?;
+        course.is_whole = all_done && !course.is_open && are_shown(&grown, &answers, stores);
+        for (task, answer) in grown.tasks().zip(answers) {
+            let name = || grown.task_name(task).to_string();
+            match answer {
+                Answer::UpToDate(made) => course.agenda.up_to_date.push(made),
+                Answer::Perhaps(_) => course.agenda.perhaps.push(name()),
+                Answer::Redo(why) => {
+                    course.agenda.redo.push(Redo { task: name(), why: why.to_string() });
+                }
+            }
+        }
+        Ok(course)
+    }
+}
+
+/// Judges the instances of a course that have not been judged yet.
+fn judge(
+    grown: &Workflow,
+    answers: &mut Vec<Answer>,
+    history: &History,
+    given: &BTreeMap<String, String>,
+    stores: &Stores,
+    forced: &impl Fn(TaskId) -> bool,
+) {
+    let known = answers.len();
+    answers.resize(grown.len(), Answer::Redo(Why::New));
+    let producer = |file| Some((grown.file_name(file), grown.producer(file)?));
+    let producers: HashMap<&str, TaskId> = grown.files().filter_map(producer).collect();
+    for &task in grown.topological_order().iter().filter(|task| task.index() >= known) {
+        let content = |name: &str| -> Content<'_> {
+            if let Some(content) = given.get(name) {
+                return Content::Is(content);
+            }
+            let Some(producer) = producers.get(name) else { return Content::Open };
+            let Answer::UpToDate(made) = &answers[producer.index()] else { return Content::Open };
+            let file = made.outputs.iter().find(|file| file.name == name);
+            file.map_or(Content::Open, |file| Content::Is(file.content.as_str()))
+        };
+        let stated = grown.unfolded(task).map_or(task, |unfolded| unfolded.of);
+        let answer = if forced(stated) {
+            Answer::Redo(Why::Forced)
+        } else {
+            history.judge(&TaskFacts::of(grown, task), content, stores)
+        };
+        answers[task.index()] = answer;
+    }
+}
+
+/// A task that decides something and is up to date.
+struct KeptDecider {
+    ended: Ended,
+    made: Arc<Made>,
+}
+
+impl KeptDecider {
+    /// The instance of a name; none where it is not up to date.
+    fn of(grown: &Workflow, answers: &[Answer], name: &str) -> Option<KeptDecider> {
+        let task = grown.find_task(name)?;
+        let Answer::UpToDate(made) = answers.get(task.index())? else { return None };
+        let writes = grown.unfolded(task).map_or(&[][..], |unfolded| &unfolded.writes);
+        let output =
+            |(file, local): &(FileId, String)| (local.clone(), grown.file_name(*file).to_string());
+        let ended = Ended {
+            name: name.to_string(),
+            exit_code: made.exit,
+            place: HostId(0), // outputs are found by what was made
+            outputs: writes.iter().map(output).collect(),
+        };
+        Some(KeptDecider { ended, made: made.clone() })
+    }
+
+    /// Where an output lies.
+    fn path(&self, name: &str, stores: &Stores) -> PathBuf {
+        let file = self.made.outputs.iter().find(|file| file.name == name);
+        file.and_then(|file| stores.path(&self.made.host, file)).unwrap_or_default()
+    }
+}
+
+/// Whether the results of a course are in the folder of results: of a file that passes of a loop write, the last one.
+fn are_shown(grown: &Workflow, answers: &[Answer], stores: &Stores) -> bool {
+    let mut files: Vec<FileId> =
+        grown.files().filter(|file| grown.consumers(*file).len() == 0).collect();
+    files.sort_by_key(|file| grown.producer(*file));
+    let mut results: BTreeMap<&str, &MadeFile> = BTreeMap::new();
+    for file in files {
+        let name = grown.file_name(file);
+        let Some(producer) = grown.producer(file).filter(|_| !name.is_empty()) else { continue };
+        let Answer::UpToDate(made) = &answers[producer.index()] else { return false };
+        let Some(made) = made.outputs.iter().find(|output| output.name == name) else {
+            return false;
+        };
+        let writes = grown.unfolded(producer).map_or(&[][..], |unfolded| &unfolded.writes);
+        let local = writes.iter().find(|(of, _)| *of == file).map_or(name, |(_, local)| local);
+        results.insert(local, made);
+    }
+    let folder = stores.root.join("results");
+    results.iter().all(|(name, file)| is_content(&folder.join(name), file) == Some(true))
+}
+
 /// Takes what is not up to date, or no result, from the folder of results, and puts results there that are up to date.
-/// `withdraw` is called with names of files before any is taken away. Returns the names of those that were put there.
+/// `withdraw` gets the names of files before any is taken away. Returns the names of those that were put there.
 pub fn show_results<E: From<std::io::Error>>(
     folder: &RunFolder,
     results: &BTreeSet<String>,
@@ -591,9 +802,12 @@ pub fn show_results<E: From<std::io::Error>>(
     while let Some(inner) = folders.pop() {
         for entry in std::fs::read_dir(root.join(&inner)).into_iter().flatten().flatten() {
             let path = inner.join(entry.file_name());
+            if path.to_str().is_some_and(|name| right.contains_key(name)) {
+                continue;
+            }
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 folders.push(path);
-            } else if path.to_str().is_none_or(|name| !right.contains_key(name)) {
+            } else {
                 doomed.push(path);
             }
         }
@@ -614,7 +828,7 @@ pub fn show_results<E: From<std::io::Error>>(
         }
     }
     for (name, Kept { path, file }) in right {
-        if is_content(&root.join(name), file) != Some(true) {
+        if is_result(&root.join(name), file) != Some(true) {
             show_result(folder, path, name)?;
         }
     }
@@ -627,9 +841,15 @@ pub fn show_result(folder: &RunFolder, path: &Path, name: &str) -> std::io::Resu
     if let Some(parent) = to.parent() {
         std::fs::create_dir_all(parent)?;
     }
+    if std::fs::symlink_metadata(&to).is_ok_and(|found| found.is_dir()) {
+        std::fs::remove_dir_all(&to)?;
+    }
     match std::fs::remove_file(&to) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
+    }
+    if is_packed(path)? {
+        return unpack(path, &to).map(drop);
     }
     std::fs::hard_link(path, &to)
 }

@@ -353,7 +353,7 @@ impl Scenario {
                     dated(what, date)?;
                     if matches!(before, Some(Arrival { when: When::At(last), .. }) if date < *last)
                     {
-                        return bad("it is dated before the one that stands before it");
+                        return bad("it is dated before the one before it");
                     }
                 }
                 When::AfterTasks(f) | When::AfterDeadline(f) if !(0.0..=1.0).contains(&f) => {

@@ -184,12 +184,23 @@ impl Quantity {
 
     /// The shortest text with a unit that [`Quantity::parse`] reads back as exactly `value`.
     pub fn write(self, value: f64) -> String {
-        let units: &[&str] = match self {
-            Quantity::Speed => &["f", "kf", "Mf", "Gf", "Tf", "Pf"],
-            Quantity::Bandwidth => &["Bps", "kBps", "MBps", "GBps", "TBps", "Gbps", "GiBps"],
-            Quantity::Size => &["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"],
-            Quantity::Duration => &["s", "ms", "us", "ns", "min", "h", "d"],
-        };
+        self.write_with(
+            value,
+            match self {
+                Quantity::Speed => &["f", "kf", "Mf", "Gf", "Tf", "Pf"],
+                Quantity::Bandwidth => &["Bps", "kBps", "MBps", "GBps", "TBps", "Gbps", "GiBps"],
+                Quantity::Size => &["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"],
+                Quantity::Duration => &["s", "ms", "us", "ns", "min", "h", "d"],
+            },
+        )
+    }
+
+    /// The shortest text of a bandwidth in bytes, never in bits.
+    pub fn write_in_bytes(value: f64) -> String {
+        Quantity::Bandwidth.write_with(value, &["Bps", "kBps", "MBps", "GBps", "TBps"])
+    }
+
+    fn write_with(self, value: f64, units: &[&str]) -> String {
         let text = |number: f64, unit: &str| {
             if number == 0.0 || (1e-5..1e16).contains(&number) {
                 format!("{number}{unit}")

@@ -36,7 +36,7 @@ fn kind_of(path: &Path, text: &str, from: Option<Format>) -> FileKind {
     if from.is_none() && PlatformFormat::recognise(Some(path), text).is_some() {
         return FileKind::Platform;
     }
-    let workflow = from.is_some() || Format::ALL.iter().any(|format| format.recognises(text));
+    let workflow = from.is_some() || Format::all().any(|format| format.recognises(text));
     if !workflow && parse_scenario(text).is_ok() { FileKind::Scenario } else { FileKind::Workflow }
 }
 

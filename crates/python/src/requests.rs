@@ -222,7 +222,7 @@ pub(crate) fn carry_out(
     reply(py, done, written, answer, remarks)
 }
 
-/// Goes on with a run on real machines from its folder. Its planner and policy may be of Python: they are found by the names
+/// Continues with a run on real machines from its folder. Its planner and policy may be of Python: they are found by the names
 /// under which the run was begun.
 #[pyfunction]
 #[pyo3(signature = (folder, own_planners_, own_policies_, force = false, bars = None))]

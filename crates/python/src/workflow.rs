@@ -191,7 +191,7 @@ impl Building {
         for (name, _) in &found.outputs {
             let file = self.builder.file_id(name);
             if file.is_some_and(|file| self.written.contains(&file)) {
-                let why = format!("file '{name}' is written by another task besides '{task}'");
+                let why = format!("file '{name}' is written by another task than '{task}', too");
                 return Err(bad_input(&why));
             }
         }

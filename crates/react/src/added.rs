@@ -107,7 +107,7 @@ pub(crate) fn maker(entry: &Entry) -> Option<Arc<Make>> {
     })
 }
 
-/// Stands where other entries have their function; [`Entry::policy`] looks the policy up.
+/// Takes the place of the function that other entries have; [`Entry::policy`] looks the policy up.
 fn missing(_: &PolicyArguments<'_>) -> Making {
     Err(parameter::bad("policy", "an added one", "the program has removed it"))
 }

@@ -27,7 +27,7 @@ impl Aheft {
         Aheft { planner: planner.into(), transfers, schedule: Schedule::default(), gain: 0.0 }
     }
 
-    /// One that goes on from what somebody else has planned, for gains of this share.
+    /// One that continues from what somebody else has planned, for gains of this share.
     pub(crate) fn going_on(schedule: Schedule, transfers: Transfers, gain: f64) -> Aheft {
         Aheft { schedule, gain, ..Aheft::new(&HEFT, transfers) }
     }

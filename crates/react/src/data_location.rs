@@ -17,7 +17,7 @@ pub enum Holders {
 }
 
 impl Holders {
-    /// The holders of what lies with some hosts, given in any order and more than once.
+    /// The holders of what is with some hosts, given in any order and more than once.
     pub fn of_hosts(hosts: impl IntoIterator<Item = HostId>) -> Holders {
         let mut hosts: Vec<HostId> = hosts.into_iter().collect();
         hosts.sort_unstable();

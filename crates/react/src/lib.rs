@@ -19,9 +19,6 @@
 
 pub mod added;
 mod aheft;
-#[cfg(test)]
-#[path = "../tests/it/common/mod.rs"]
-mod common;
 pub mod concurrent;
 mod data_location;
 mod dispatcher;
@@ -62,6 +59,8 @@ pub use qos::Qos;
 pub use situation::{Arrived, Fetch, FileCopy, Situation, TaskState};
 pub use slackline::Slackline;
 pub use slackline_model::problem::Block;
+#[cfg(test)]
+use slackline_testkit as common;
 pub use static_plan::StaticPlan;
 pub use sweep::Sweep;
 pub use task_states::TaskStates;

@@ -67,7 +67,7 @@ pub enum Event {
     NetworkChanged,
     /// A host is gone, with everything on it.
     HostLost(HostId),
-    /// A host is back; what it kept lies there again.
+    /// A host is back; what it kept is there again.
     HostBack(HostId),
     /// A leased machine is ready.
     LeaseReady(HostId),
@@ -108,7 +108,7 @@ pub enum Decision {
     Cancel(TaskId),
     /// Forget that these finished tasks were done: their results are gone or not worth fetching.
     Rewind(Vec<TaskId>),
-    /// Take the earlier results of rewound tasks, which are there again; what was begun anew of
+    /// Take the earlier results of rewound tasks, which are there again; what was begun again of
     /// them is given up.
     Restore(Vec<TaskId>),
     /// Bring a file to a host.
@@ -310,7 +310,7 @@ pub trait Policy {
         true
     }
 
-    /// Whether it lets the decision time pass itself, because what it has decided before goes on meanwhile:
+    /// Whether it lets the decision time pass itself, because what it has decided before continues meanwhile:
     /// its decisions take effect at once.
     fn keeps_time(&self) -> bool {
         false
@@ -322,7 +322,7 @@ pub trait Policy {
         Ok(())
     }
 
-    /// Whether it still has results to collect: the run goes on for them when all tasks are done.
+    /// Whether it still has results to collect: the run continues for them when all tasks are done.
     fn collects(&self) -> bool {
         false
     }

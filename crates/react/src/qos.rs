@@ -4,7 +4,7 @@
 //! under a budget alone), and looks at the plan again, as selective rescheduling does, when a task starts
 //! later than its slack allows, a host is lost or a lease is late. While the present plan is still
 //! expected to keep the limits it stays, with its dates moved, unless it was made when hosts were away
-//! that come now because there was none before. Else the rest is planned anew, with all
+//! that come now because there was none before. Else the rest is planned again, with all
 //! machines and with those at hand alone, because another lease may cost more than it brings; of the
 //! present plan and the new ones the shortest that keeps the limits is followed; where none does, also of
 //! the plans of the other fast methods, or the one that breaks them least. The first plan is chosen like
@@ -198,7 +198,7 @@ fn choose(
     Ok(plans.swap_remove(pareto::best(&points, &limits)))
 }
 
-/// The fast methods besides a planner's own.
+/// The fast methods other than a planner's own.
 fn others<'a>(
     problem: &'a Problem<'_>,
     planner: &'a Planner,

@@ -37,7 +37,7 @@ pub(crate) fn when_idle(
     assign: impl FnOnce(&Situation, &mut Vec<Decision>) -> Result<(), String>,
 ) {
     let lost = events.iter().any(replanning::is_loss);
-    // What lies on a store is not lost with a host.
+    // What is on a store is not lost with a host.
     let outcome = if lost && !now.central {
         let gone = rewound_tasks(now, true);
         let after = replanning::rewound(now, &gone);
@@ -99,8 +99,8 @@ impl Ready {
                     | Event::WakeUp
             )
         };
-        let anew = !events.iter().all(ordinary);
-        if anew {
+        let reset = !events.iter().all(ordinary);
+        if reset {
             self.tasks.clear();
         }
         let mut admit = |task: TaskId| {
@@ -108,7 +108,7 @@ impl Ready {
                 self.tasks.insert((key(task), task));
             }
         };
-        if anew {
+        if reset {
             return now.workflow.tasks().for_each(&mut admit);
         }
         for event in events {

@@ -241,7 +241,7 @@ const ALIASES: &[(&str, &str)] = &[
 pub const ALL: &[Entry] = &[
     Entry {
         name: "static",
-        about: "plan once; plan the rest anew only when a host is lost",
+        about: "plan once; plan the rest again only when a host is lost",
         source: "baseline",
         survives: true,
         parameters: &[TRANSFERS],

@@ -82,7 +82,7 @@ pub(crate) fn rewound<'a>(now: &'a Situation, tasks: &[TaskId]) -> Cow<'a, Situa
     Cow::Owned(after)
 }
 
-/// For every input of the assigned tasks that lies on several hosts: the quickest source.
+/// For every input of the assigned tasks that is on several hosts: the quickest source.
 pub(crate) fn quickest_sources(now: &Situation, plan: &Plan) -> Vec<Source> {
     let mut sources = Vec::new();
     for assignment in &plan.assignments {

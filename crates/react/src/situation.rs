@@ -134,18 +134,18 @@ pub struct Situation {
     /// Files lie on a store: a task reads its inputs from there, one after the other, while it
     /// holds its processor.
     pub central: bool,
-    /// Per host: known to be gone. One whose availability is 0 only stands still: what lies on it
+    /// Per host: known to be gone. One whose availability is 0 is only stopped: what is on it
     /// can be read.
     pub lost: Vec<bool>,
     /// Rewound tasks that are not done again: where and when they were done before.
     pub earlier: BTreeMap<TaskId, Placement>,
     /// The leases so far; open ones run, or are ordered and expected at their begin.
     pub leases: Vec<Lease>,
-    /// Tasks that failed of themselves, and where: they are to be tried elsewhere first.
+    /// Tasks that failed by themselves, and where: they are to be tried elsewhere first.
     pub avoid: BTreeMap<TaskId, Vec<HostId>>,
     /// Estimates learnt so far.
     pub taught: LearnedFigures,
-    /// Pools that concurrent tasks share besides cores.
+    /// Pools that concurrent tasks share in addition to cores.
     pub pools: Arc<Pools>,
     /// Per pool: what is held of it now, by tasks that were told to begin, run, or are being stopped.
     pub held: Vec<u64>,
@@ -157,7 +157,7 @@ impl Situation {
         Situation::charged(workflow, platform, &Charges::default(), Inputs::Everywhere)
     }
 
-    /// The same with the network as a model charges for it, and inputs where they lie. What lies
+    /// The same with the network as a model charges for it, and inputs where they lie. What is
     /// where is left to say.
     pub fn charged(
         workflow: Arc<Workflow>,
@@ -275,7 +275,7 @@ impl Situation {
         !self.task(task).is_done() && !self.tasks.cannot_run(task)
     }
 
-    /// Whether a host is there, as far as is known: what lies on it can be read.
+    /// Whether a host is there, as far as is known: what is on it can be read.
     pub fn is_alive(&self, host: HostId) -> bool {
         self.lost.get(host.index()).is_some_and(|&lost| !lost)
     }
@@ -327,7 +327,7 @@ impl Situation {
         self.platform.place_of(host)
     }
 
-    /// The holders of what lies with some processors: the places of their hosts.
+    /// The holders of what is with some processors: the places of their hosts.
     pub fn holders_of(&self, procs: &[ProcId]) -> Holders {
         let place = |p: &ProcId| self.place_of(self.host_of[p.index()]);
         match procs {
@@ -535,7 +535,7 @@ impl Situation {
     }
 
     /// Seconds until the data of an edge is on a host, from the best holders, when the transfer
-    /// begins or goes on now; infinite when nobody alive has it. `reuse` allows other sources
+    /// begins or continues now; infinite when nobody alive has it. `reuse` allows other sources
     /// than the host where the producer ran.
     pub fn fetch_seconds(&self, edge: EdgeId, to: HostId, fetch: &Fetch<'_>) -> f64 {
         let files = self.workflow.edge_files(edge);
@@ -557,7 +557,7 @@ impl Situation {
             let there = self.origins(file).map(seconds).fold(f64::INFINITY, f64::min);
             return (there - self.now).max(0.0);
         }
-        // A transfer under way goes on where it is.
+        // A transfer under way continues where it is.
         if let Some(copy) = self.copy(file, to)
             && let Some(from) = copy.from.as_ref().and_then(Holders::host)
             && copy.fraction > 0.0
@@ -573,7 +573,7 @@ impl Situation {
             fetch.producer_hosts.iter().any(|&host| self.place_of(host) == place)
         };
         let whole = whole.filter(|&from| fetch.reuse || made_at(from));
-        // What lies in blocks over several hosts comes from all of them at once.
+        // What is in blocks over several hosts comes from all of them at once.
         let spread = self.sources(file).filter(|holders| holders.host().is_none());
         let blocks = spread.map(|holders| {
             let hosts = holders.hosts();
@@ -597,6 +597,6 @@ pub struct Fetch<'a> {
 }
 
 impl Fetch<'_> {
-    /// At once from wherever it lies.
+    /// At once from wherever it is.
     pub const ANY: Fetch<'static> = Fetch { startup: 0.0, reuse: true, producer_hosts: &[] };
 }

@@ -99,7 +99,7 @@ fn collect_results(
         Event::TaskFinished(task) => Some(task),
         _ => None,
     };
-    // What lies on a store is not lost with a host.
+    // What is on a store is not lost with a host.
     let trouble = !now.central && events.iter().any(is_trouble);
     let done: Vec<TaskId> = if trouble {
         now.workflow.tasks().filter(|&t| now.task(t).is_done()).collect()

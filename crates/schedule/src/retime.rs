@@ -43,25 +43,25 @@ struct Step {
 pub fn retimed(problem: &Problem<'_>, schedule: &Schedule) -> Schedule {
     let retiming = Retiming::new(problem, schedule);
     let finish = retiming.finishes(|seconds| seconds);
-    let mut anew = schedule.clone();
+    let mut retimed = schedule.clone();
     // What runs or is done may be elsewhere than the plan had it.
     for (task, fixed) in problem.state().fixed.iter().enumerate() {
         if let Some(placement) = fixed {
-            anew.place(TaskId::new(task), placement.clone());
+            retimed.place(TaskId::new(task), placement.clone());
         }
     }
     for (step, &end) in retiming.steps.iter().zip(&finish) {
         if let Some(placement) = schedule.placement(step.task) {
             let start = end - step.seconds;
-            anew.place(step.task, Placement::wide(placement.procs(), start, end));
+            retimed.place(step.task, Placement::wide(placement.procs(), start, end));
         }
     }
     let staged = |t: &slackline_model::schedule::PlannedTransfer| {
         problem.workflow().producer(t.file).is_none()
     };
-    anew.transfers.retain(|t| !staged(t));
-    anew.transfers.extend(retiming.transfers);
-    anew
+    retimed.transfers.retain(|t| !staged(t));
+    retimed.transfers.extend(retiming.transfers);
+    retimed
 }
 
 /// End of the last task of a re-timed plan; infinite when some of it is not placed or can no longer run.

@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// Runs the programs on hosts a, b, c, e and f; gives lines `DATE WHO WHAT`.
 pub(crate) fn run(platform: &Platform) -> Result<Vec<String>, WorldError> {
     let lines: Rc<RefCell<Vec<String>>> = Rc::default();
-    let mut world = World::new(platform, Default::default())?;
+    let mut world = World::new(platform.clone(), Default::default())?;
     let host = |name: &str| platform.host_named(name).unwrap_or(HostId(0));
     let log = Rc::clone(&lines);
     world.spawn("master", host("a"), |p| async move {

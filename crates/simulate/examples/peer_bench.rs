@@ -183,7 +183,7 @@ pub(crate) fn bench_dag(
     let platform = flat_platform(hosts, backbone)?;
     let mut dag = draw_dag(tasks, hosts as u64, &mut Random(seed));
     let (clock, cpu) = (Instant::now(), cpu_seconds());
-    let mut simulation = Simulation::new(&platform, models())?;
+    let mut simulation = Simulation::new(platform.clone(), models())?;
     let mut activities = 0u64;
     let mut ready: Vec<u32> =
         (0..tasks as u32).filter(|&task| dag.pending[task as usize] == 0).collect();
@@ -251,7 +251,7 @@ pub(crate) fn bench_flows(flows: usize, completions: u64, seed: u64) -> Result<(
         Transfer::new(HostId(src), HostId(dst), bytes as f64)
     };
     let (clock, cpu) = (Instant::now(), cpu_seconds());
-    let mut simulation = Simulation::new(&platform, models())?;
+    let mut simulation = Simulation::new(platform.clone(), models())?;
     for _ in 0..flows {
         simulation.start(draw(), 0)?;
     }

@@ -13,7 +13,7 @@ const PIECES: usize = 8;
 /// Runs the peers; gives lines `DATE WHO WHAT`.
 pub(crate) fn run(platform: &Platform) -> Result<Vec<String>, WorldError> {
     let lines: Rc<RefCell<Vec<String>>> = Rc::default();
-    let mut world = World::new(platform, Default::default())?;
+    let mut world = World::new(platform.clone(), Default::default())?;
     let owned: Rc<RefCell<[[bool; PIECES]; 5]>> = Rc::default();
     owned.borrow_mut()[0] = [true; PIECES];
     for (me, on) in ["a", "b", "c", "f", "g"].into_iter().enumerate() {

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (processes, steps): (usize, usize) = (processes.parse()?, steps.parse()?);
     let platform = slackline_formats::read_platform(&Default::default(), path.as_ref(), None)?;
     let hosts: Vec<_> = platform.host_ids().collect();
-    let mut world: World<'_, usize> = World::new(&platform, Default::default())?;
+    let mut world: World<'_, usize> = World::new(platform.clone(), Default::default())?;
     for k in 0..processes {
         let mode = mode.clone();
         world.spawn("p", hosts[k % hosts.len()], |p| async move {

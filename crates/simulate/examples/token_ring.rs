@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// Runs the ring; gives lines `DATE WHO WHAT`.
 pub(crate) fn run(platform: &Platform) -> Result<Vec<String>, WorldError> {
     let lines: Rc<RefCell<Vec<String>>> = Rc::default();
-    let mut world = World::new(platform, Default::default())?;
+    let mut world = World::new(platform.clone(), Default::default())?;
     for (k, on) in ["a", "b", "c", "e", "f", "g"].into_iter().enumerate() {
         let log = Rc::clone(&lines);
         world.spawn("node", platform.host_named(on).unwrap_or(HostId(0)), |p| async move {

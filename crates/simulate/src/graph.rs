@@ -75,8 +75,8 @@ struct Job {
 
 /// A graph of jobs on a simulated platform.
 #[derive(Clone, Debug)]
-pub struct GraphRun<'p> {
-    simulation: Simulation<'p>,
+pub struct GraphRun {
+    simulation: Simulation,
     jobs: Vec<Job>,
     /// Placed jobs without anything to wait for but their date.
     ready: BinaryHeap<Reverse<u32>>,
@@ -88,9 +88,9 @@ pub struct GraphRun<'p> {
     most_changes: Option<u64>,
 }
 
-impl<'p> GraphRun<'p> {
+impl GraphRun {
     /// No jobs yet.
-    pub fn new(simulation: Simulation<'p>) -> Self {
+    pub fn new(simulation: Simulation) -> Self {
         GraphRun {
             simulation,
             jobs: Vec::new(),
@@ -104,7 +104,7 @@ impl<'p> GraphRun<'p> {
     }
 
     /// All jobs of a placed graph, numbered as there.
-    pub fn of(simulation: Simulation<'p>, graph: &ActivityGraph) -> Result<Self, GraphError> {
+    pub fn of(simulation: Simulation, graph: &ActivityGraph) -> Result<Self, GraphError> {
         graph.check_acyclic()?;
         let mut run = GraphRun::new(simulation);
         run.jobs.reserve(graph.len());
@@ -124,12 +124,12 @@ impl<'p> GraphRun<'p> {
     }
 
     /// The simulation underneath.
-    pub fn simulation(&self) -> &Simulation<'p> {
+    pub fn simulation(&self) -> &Simulation {
         &self.simulation
     }
 
     /// The simulation underneath, to ask for rates and loads.
-    pub fn simulation_mut(&mut self) -> &mut Simulation<'p> {
+    pub fn simulation_mut(&mut self) -> &mut Simulation {
         &mut self.simulation
     }
 

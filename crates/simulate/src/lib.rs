@@ -15,7 +15,7 @@
 //! let platform = Path::new("../../examples/platforms/four-sites.toml");
 //! let platform = slackline_formats::read_platform(&slackline_formats::FileAccess::default(), platform, None)?;
 //! let host = platform.host_ids().next().ok_or("no host")?;
-//! let mut simulation = Simulation::new(&platform, Models::default())?;
+//! let mut simulation = Simulation::new(platform.clone(), Models::default())?;
 //! let alone = 1e9 / simulation.host_speed(host);
 //! simulation.start(Exec::new(host, 1e9), 0)?;
 //! simulation.start(Exec::new(host, 1e9), 1)?;

@@ -260,8 +260,7 @@ impl Frame {
     fn outside(&self, canvas: &mut Canvas, front: &Front) {
         let far = front.points.iter().filter(|p| !self.holds(p)).count();
         if far > 0 {
-            let plans =
-                if far == 1 { "1 plan lies".to_string() } else { format!("{far} plans lie") };
+            let plans = if far == 1 { "1 plan is".to_string() } else { format!("{far} plans are") };
             let text = format!("{plans} outside and stand at the edge");
             let style = Type { class: "dim", size: LABEL, anchor: Anchor::End };
             canvas.text(self.right(), self.top - 5.0, style, &text);
@@ -331,7 +330,7 @@ mod tests {
         points.push(point("olb", 9000.0, 800.0, true));
         assert_eq!(circles(&points), alone);
         let picture = svg(&Front { points, ..Front::default() });
-        assert!(picture.contains("1 plan lies outside"), "{picture}");
+        assert!(picture.contains("1 plan is outside"), "{picture}");
         for name in ["heft", "hbcs", "cheapest"] {
             // In the legend, and beside its point.
             assert!(picture.matches(&format!(">{name}")).count() >= 2, "{name}");

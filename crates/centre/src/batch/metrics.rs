@@ -174,7 +174,8 @@ fn measure_some(replay: &Replay<'_>, all: &[CompletedJob<'_>], is_always_on: boo
     let site = replay.site;
     let (first, last) = bounds(all);
     let span = (!all.is_empty()).then_some(last - first);
-    let core_seconds: f64 = all.iter().map(CompletedJob::core_seconds).sum();
+    // The sum of nothing is -0.
+    let core_seconds = all.iter().map(CompletedJob::core_seconds).sum::<f64>() + 0.0;
     let held: f64 = all.iter().map(|ran| ran.held * (ran.end - ran.start)).sum();
     let cores = site.machine.cores() as f64;
     let part = |amount: f64| span.filter(|span| *span > 0.0).map(|span| amount / (cores * span));

@@ -4,6 +4,9 @@ use super::case::Case;
 use super::engine::{Outcome, StackError, Variation, is_robust, run_varied};
 use super::switches::{Component, Switches};
 
+/// Errors below this are rounding: records are written with twelve digits.
+const LEAST_ERROR: f64 = 1e-11;
+
 /// One run with some components injected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attributed {
@@ -63,6 +66,7 @@ pub fn attribute_one(case: &Case, switches: Switches) -> Result<Attributed, Stac
     let recorded = case.record.as_ref().ok_or(StackError::NoRecord)?.makespan;
     let outcome = run_varied(case, Some(switches), Variation::default())?;
     let error = outcome.makespan().map(|makespan| (makespan - recorded) / recorded);
+    let error = error.map(|error| if error.abs() < LEAST_ERROR { 0.0 } else { error });
     let robust = is_robust(case, Some(switches), &outcome)?;
     Ok(Attributed { switches, outcome, error, robust })
 }

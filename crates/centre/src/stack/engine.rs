@@ -251,10 +251,10 @@ impl Placement {
     }
 }
 
-struct Engine<'a, 'p> {
+struct Engine<'a> {
     plan: Plan<'a>,
     case: &'a Case,
-    transport: Transport<'p>,
+    transport: Transport,
     batches: Vec<Option<Batch<'a>>>,
     reversed: bool,
     now: f64,
@@ -285,12 +285,8 @@ struct Engine<'a, 'p> {
     outcome: Outcome,
 }
 
-impl<'a, 'p> Engine<'a, 'p> {
-    fn new(
-        plan: Plan<'a>,
-        transport: Transport<'p>,
-        reversed: bool,
-    ) -> Result<Engine<'a, 'p>, SiteError> {
+impl<'a> Engine<'a> {
+    fn new(plan: Plan<'a>, transport: Transport, reversed: bool) -> Result<Engine<'a>, SiteError> {
         let case = plan.case;
         let batches = (0..case.sites.len()).map(|site| Batch::new(case, site, &plan.pilots));
         let batches = batches.collect::<Result<_, _>>()?;

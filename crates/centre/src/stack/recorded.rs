@@ -1,6 +1,7 @@
 //! A run that another engine of ours recorded, as a case with a record.
 //!
-//! Hosts become sites, and as many tasks as ran on a host at a time become its pilots. What a task waited for between the
+//! Hosts become sites, and as many tasks as ran on a host at a time become its pilots, which start when the host came and die
+//! when it went. What a task waited for between the
 //! moment at which it could have begun (its predecessors done, a pilot free) and its start counts as its one stage-in, of the
 //! bytes of all its inputs. Attempts that did not end well are part of that wait: here only pilots die.
 
@@ -9,7 +10,7 @@ use super::case::{
     error,
 };
 use super::plan::RunRecord;
-use super::{Attempt, AttemptResult, PilotLife};
+use super::{Attempt, AttemptResult, PilotEnd, PilotLife};
 use slackline_model::distribution::Distribution;
 use std::collections::{BTreeMap, HashMap};
 
@@ -37,6 +38,19 @@ pub struct RecordedHost {
     pub speed: f64,
     /// Bytes per second to it, where transfers were seen.
     pub bandwidth: Option<f64>,
+    /// When it came and when it went again, in order; it was there from the start if this is empty.
+    pub present: Vec<(f64, Option<f64>)>,
+}
+
+impl RecordedHost {
+    /// The span in which a task began, and its place.
+    fn span(&self, start: f64) -> (usize, f64, Option<f64>) {
+        let begun = self.present.iter().enumerate().rev().find(|(_, span)| span.0 <= start);
+        match begun.or(self.present.first().map(|span| (0, span))) {
+            Some((k, &(from, until))) => (k, from.min(start), until.filter(|until| *until > start)),
+            None => (0, 0.0, None),
+        }
+    }
 }
 
 /// Bandwidth where no transfer was seen, bytes per second.
@@ -66,19 +80,21 @@ pub fn case_of_run(tasks: Vec<RecordedTask>, hosts: &[RecordedHost]) -> Result<C
         seen[host].0 += task.work;
         seen[host].1 += end - start;
     }
-    let mut pilots: Vec<Pilot> = Vec::new();
+    let (mut pilots, mut lives): (Vec<Pilot>, Vec<PilotLife>) = (Vec::new(), Vec::new());
     // Per task: its pilot, and when that became free.
     let mut places = vec![(0, 0.0); tasks.len()];
     for (host, mut ran) in on_host {
         ran.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
-        let mut free: Vec<(usize, f64)> = Vec::new();
+        // Pilots of the host: their places, when they became free, and the span in which they live.
+        let mut free: Vec<(usize, f64, usize)> = Vec::new();
         for (start, end, task) in ran {
+            let (span, from, until) = hosts[host].span(start);
             // Of the free places the one that became free last: the shortest wait.
-            let fits = free.iter_mut().filter(|(_, since)| *since <= start);
+            let fits = free.iter_mut().filter(|(_, since, of)| *since <= start && *of == span);
             let place = match fits.max_by(|a, b| a.1.total_cmp(&b.1)) {
                 Some(place) => place,
                 None => {
-                    free.push((pilots.len(), 0.0));
+                    free.push((pilots.len(), from, span));
                     pilots.push(Pilot {
                         id: format!("{}/{}", hosts[host].name, free.len()),
                         site: host,
@@ -88,12 +104,22 @@ pub fn case_of_run(tasks: Vec<RecordedTask>, hosts: &[RecordedHost]) -> Result<C
                         walltime: None,
                         cores: 1,
                     });
+                    let why = until.map(|_| PilotEnd::Died);
+                    lives.push(PilotLife { submit: 0.0, start: Some(from), exit: until, why });
                     let last = free.len() - 1;
                     &mut free[last]
                 }
             };
-            places[task] = *place;
+            places[task] = (place.0, place.1);
             place.1 = end;
+        }
+    }
+    for (life, place) in lives.iter_mut().zip(0..) {
+        // A span that ends under a task whose result counts did not end it.
+        let ends = tasks.iter().zip(&places).filter(|(_, of)| of.0 == place);
+        let last = ends.filter_map(|(task, _)| task.ran.as_ref()).fold(0.0, |m: f64, r| m.max(r.2));
+        if life.exit.is_some_and(|exit| exit < last) {
+            (life.exit, life.why) = (None, None);
         }
     }
     let mut attempts = Vec::with_capacity(tasks.len());
@@ -141,17 +167,15 @@ pub fn case_of_run(tasks: Vec<RecordedTask>, hosts: &[RecordedHost]) -> Result<C
         bandwidth_in: None,
         bandwidth_out: None,
     };
-    let life = PilotLife { submit: 0.0, start: Some(0.0), exit: None, why: None };
-    let record = RunRecord { makespan, attempts, pilots: vec![life; pilots.len()] };
+    // What is believed of waits: what they were on average.
+    let waits: f64 = lives.iter().filter_map(|life| life.start).sum();
+    let wait = Distribution::Constant(waits / lives.len().max(1) as f64);
+    let record = RunRecord { makespan, attempts, pilots: lives };
     Ok(Case {
         about: None,
         sites: sites.collect(),
         routes: (0..hosts.len()).map(|host| ((0, host), vec![host])).collect(),
-        model: Some(Model {
-            latency: vec![Distribution::Constant(0.0); hosts.len()],
-            pacing: 0.0,
-            lifetime: None,
-        }),
+        model: Some(Model { latency: vec![wait; hosts.len()], pacing: 0.0, lifetime: None }),
         platform_model: Some(PlatformModel {
             speeds: hosts.iter().map(|host| host.speed).collect(),
             bandwidths: links.iter().map(|link| link.bandwidth).collect(),
@@ -178,4 +202,49 @@ pub fn case_of_run(tasks: Vec<RecordedTask>, hosts: &[RecordedHost]) -> Result<C
         seed: 0,
         record: Some(record),
     })
+}
+
+impl Case {
+    /// Believes of a case with a record what a stack says: speeds, bandwidths, waits, pacing and lifetimes of pilots, and the
+    /// round trip to the catalogue, times `operations` (files that a task reads and writes on average). A site
+    /// is known to the stack by its name, or by the stem of it without a number; a stack of one site speaks of all.
+    pub fn believe(&mut self, stack: &Case, operations: f64) -> Result<(), CaseError> {
+        let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_string();
+        let mut known = Vec::with_capacity(self.sites.len());
+        for site in &self.sites {
+            let named = |name: &str| stack.sites.iter().position(|other| other.name == name);
+            let only = (stack.sites.len() == 1).then_some(0);
+            let stem = stem(&site.name);
+            let found =
+                named(&site.name).or(named(&stem)).or(named(stem.trim_end_matches(['-', '_'])));
+            let Some(found) = found.or(only) else {
+                return error(format!("the stack has no site for host `{}`", site.name));
+            };
+            known.push(found);
+        }
+        let narrowest = |site: usize| {
+            let routes = stack.routes.iter().filter(|((_, to), _)| *to == site);
+            let links = routes.flat_map(|(_, links)| links);
+            links.map(|&link| stack.links[link].bandwidth).fold(f64::INFINITY, f64::min)
+        };
+        let bandwidths = known.iter().zip(&self.links).map(|(&site, link)| {
+            let seen = narrowest(site);
+            if seen.is_finite() { seen } else { link.bandwidth }
+        });
+        self.platform_model = Some(PlatformModel {
+            speeds: known.iter().map(|&site| stack.sites[site].speed).collect(),
+            bandwidths: bandwidths.collect(),
+        });
+        if let Some(model) = &stack.model {
+            let wait = |&site: &usize| model.latency.get(site).copied();
+            let none = Distribution::Constant(0.0);
+            self.model = Some(Model {
+                latency: known.iter().map(|site| wait(site).unwrap_or(none)).collect(),
+                ..model.clone()
+            });
+        }
+        self.catalogue_latency = stack.catalogue_latency * operations;
+        self.seed = stack.seed;
+        Ok(())
+    }
 }

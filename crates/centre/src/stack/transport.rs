@@ -99,8 +99,8 @@ struct Queue {
 
 /// All transfer queues, and the network.
 #[derive(Debug)]
-pub(super) struct Transport<'p> {
-    simulation: Simulation<'p>,
+pub(super) struct Transport {
+    simulation: Simulation,
     owner: Owner,
     storages: usize,
     /// Sites by pilot.
@@ -117,11 +117,8 @@ pub(super) struct Transport<'p> {
     pub(super) bytes: f64,
 }
 
-impl<'p> Transport<'p> {
-    pub(super) fn new(
-        platform: &'p Platform,
-        case: &Case,
-    ) -> Result<Transport<'p>, SimulationError> {
+impl Transport {
+    pub(super) fn new(platform: &Platform, case: &Case) -> Result<Transport, SimulationError> {
         let site_count = case.sites.len();
         let mut free_routes = vec![false; case.storages.len() * site_count];
         for (&(storage, site), links) in &case.routes {
@@ -133,7 +130,7 @@ impl<'p> Transport<'p> {
         }
         let queue = |max_active| Queue { max_active, active: 0, waiting: VecDeque::new() };
         Ok(Transport {
-            simulation: Simulation::new(platform, plain_models())?,
+            simulation: Simulation::new(platform.clone(), plain_models())?,
             owner: Owner(1),
             storages: case.storages.len(),
             sites: case.pilots.iter().map(|pilot| pilot.site).collect(),

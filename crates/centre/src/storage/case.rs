@@ -7,7 +7,7 @@ use serde::Deserialize;
 use slackline_model::distribution::Distribution;
 use slackline_model::platform::{
     DeclaredRoute, Disk, DiskModel, DiskSegment, HostSpec, LinkSpec, PlatformBuilder, RouteCache,
-    RoutingKind,
+    RoutingKind, StockDisk,
 };
 use slackline_model::{DiskId, HostId, LinkId, Platform};
 use std::collections::HashMap;
@@ -125,6 +125,7 @@ struct SegmentFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StorageFile {
+    stock: Option<String>,
     model: Option<ModelName>,
     host: Option<String>,
     read: Option<Side>,
@@ -206,9 +207,42 @@ impl Case {
     }
 }
 
+/// A stock definition, with another capacity or connection where the case says so.
+fn stock_disk(
+    name: &str,
+    host: HostId,
+    stock: &str,
+    file: &StorageFile,
+) -> Result<Disk, CaseError> {
+    let stock =
+        StockDisk::named(stock).map_err(|why| CaseError(format!("storage `{name}`: {why}")))?;
+    if file.model.is_some()
+        || file.read.is_some()
+        || file.write.is_some()
+        || file.segments.is_some()
+    {
+        return error(format!("storage `{name}`: give either `stock`, or a model with its values"));
+    }
+    Ok(Disk {
+        name: name.into(),
+        host,
+        read_bandwidth: stock.read_bandwidth,
+        write_bandwidth: stock.write_bandwidth,
+        connection_bandwidth: file.connection.or(stock.connection_bandwidth),
+        capacity: file.capacity,
+        model: stock.model,
+        contents: None,
+        mounts: Vec::new(),
+        properties: None,
+    })
+}
+
 fn disk(name: &str, host: HostId, file: StorageFile) -> Result<Disk, CaseError> {
     let missing = |what: &str| CaseError(format!("storage `{name}`: there is no `{what}`"));
     let wrong = |what: &str| CaseError(format!("storage `{name}`: `{what}` is not of its model"));
+    if let Some(stock) = &file.stock {
+        return stock_disk(name, host, stock, &file);
+    }
     let StorageFile { model, read, write, connection, segments, capacity, stream, seed, .. } = file;
     let model = model.ok_or_else(|| missing("model"))?;
     let side = |side: Option<Side>, what: &str| side.ok_or_else(|| missing(what));

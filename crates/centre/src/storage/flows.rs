@@ -117,7 +117,7 @@ impl<'a> Operations<'a> {
     }
 
     /// Begins what is due.
-    pub fn begin(&mut self, simulation: &mut Simulation<'_>) -> Result<(), SimulationError> {
+    pub fn begin(&mut self, simulation: &mut Simulation) -> Result<(), SimulationError> {
         let now = simulation.clock();
         while let Some(&Reverse((date, k))) = self.dated.peek().filter(|next| next.0.0.0 <= now) {
             self.dated.pop();
@@ -162,7 +162,7 @@ pub fn run(
     models: Models,
     operations: &[Operation],
 ) -> Result<Vec<Dates>, StorageError> {
-    let mut simulation = Simulation::new(platform, models)?;
+    let mut simulation = Simulation::new(platform.clone(), models)?;
     let mut all = Operations::new(operations, Owner::default());
     loop {
         all.begin(&mut simulation)?;

@@ -203,7 +203,7 @@ fn jobs(least_run: u32) -> impl Strategy<Value = Vec<(u32, u64, u32, u32)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..slackline_testkit::cases(150) })]
 
     #[test]
     fn conservative_is_that_of_a_naive_program(jobs in jobs(1)) {
@@ -387,6 +387,17 @@ fn the_number_of_accesses_sets_the_bandwidth() {
 }
 
 #[test]
+fn stock_definitions_have_the_values_of_their_table() {
+    let text = r#"{"storages": {"d": {"stock": "hard-disk", "host": "h"}},
+      "operations": [{"id": "a", "op": "read", "storage": "d", "bytes": 180e6}]}"#;
+    assert!((dates(text)[0].1 - 1.009).abs() < 1e-9);
+    let error = Case::parse(&text.replace("hard-disk", "floppy")).unwrap_err().to_string();
+    assert!(error.contains("`floppy`") && error.contains("disk-bay"), "{error}");
+    let error = Case::parse(&text.replace("\"host\"", "\"read\": 5, \"host\"")).unwrap_err();
+    assert!(error.to_string().contains("either `stock`"), "{error}");
+}
+
+#[test]
 fn drawn_durations_of_one_value_are_that_value() {
     let text = r#"{"storages": {"d": {"model": "stochastic", "read": {"distribution": "uniform", "low": 7, "high": 7},
       "write": 3, "host": "h"}}, "operations": [{"id": "a", "op": "read", "storage": "d", "bytes": 290},
@@ -511,7 +522,7 @@ fn several_owners_share_a_simulation() {
         panic!()
     };
     let alone = storage::run(&platform, storage::plain_models(), &operations).unwrap();
-    let mut simulation = Simulation::new(&platform, storage::plain_models()).unwrap();
+    let mut simulation = Simulation::new(platform.clone(), storage::plain_models()).unwrap();
     let mut first = Operations::new(&operations, Owner(1));
     let mut second = Operations::new(&operations[..1], Owner(2));
     let host = platform.host_ids().next().unwrap();

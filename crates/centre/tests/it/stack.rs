@@ -234,7 +234,7 @@ fn laws(case: &Case, outcome: &Outcome) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(slackline_testkit::cases(64))]
 
     #[test]
     fn runs_keep_the_laws_and_repeat(seed in prop::collection::vec(1u32..1_000_000, 7)) {

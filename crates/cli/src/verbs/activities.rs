@@ -11,6 +11,7 @@ use slackline_formats::activities;
 use slackline_model::units::fmt_seconds;
 use slackline_simulate::{GraphError, GraphRun, JobState, Models, Simulation};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// After so many changes of the platform a simulation is given up, and so many more per activity.
@@ -67,11 +68,12 @@ fn simulate(args: &Activities, output: &mut Output) -> Result<(), Failure> {
         Some(_) => failure,
         None => failure.named_by(&format!("{}: platform", path.display())),
     })?;
+    let platform = Arc::new(platform);
     let graph = plan.graph(&platform).map_err(|e| e.in_file(path))?;
     let models = planned_models(path, &plan.settings, args)?;
 
     let clock = Instant::now();
-    let simulation = Simulation::new(&platform, models).map_err(Failure::work)?;
+    let simulation = Simulation::new(platform.clone(), models).map_err(Failure::work)?;
     let mut run = GraphRun::of(simulation, &graph).map_err(refused)?;
     run.give_up_after(MOST_CHANGES + CHANGES_PER_ACTIVITY * graph.len() as u64);
     run.simulate(f64::INFINITY).map_err(|error| {

@@ -87,7 +87,7 @@ struct AlgorithmEntry {
     aliases: Vec<AliasEntry>,
     /// Inputs it requires: limits, prices, moldable tasks, several workflows.
     needs: Vec<&'static str>,
-    /// Which of seed, limits of a search and threads have an effect.
+    /// Those of seed, limits of a search and threads that have an effect.
     heeds: Vec<&'static str>,
 }
 

@@ -50,7 +50,7 @@ Examples:
   slackline calibrate mpi data.csv --latency 1us --bandwidth 10GBps -o mpi.toml
   slackline replay lu.tit --platform small-cluster --config mpi.toml")]
 struct Mpi {
-    /// What was measured: kind,size,seconds
+    /// Measurements: kind,size,seconds
     data: PathBuf,
     /// Latency of the platform between two nodes
     #[arg(long, value_name = "TIME", value_parser = |text: &str| parse_duration(text).map_err(|e| e.to_string()))]
@@ -58,7 +58,7 @@ struct Mpi {
     /// Bandwidth of the platform between two nodes
     #[arg(long, value_name = "RATE", value_parser = |text: &str| parse_bandwidth(text).map_err(|e| e.to_string()))]
     bandwidth: f64,
-    /// What the best segments have: the smallest relative error, or the largest product of
+    /// Criterion of the best segments: the smallest relative error, or the largest product of
     /// correlations (for data with little noise)
     #[arg(long, value_enum, default_value = "relative-error", value_name = "WHAT")]
     segments_by: SegmentsBy,

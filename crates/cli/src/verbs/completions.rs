@@ -75,7 +75,7 @@ fn also_files(script: &str, shell: Shell) -> String {
     let line = |line: &str| {
         let bundled = ["platforms", "scenarios", "workflows"].iter().any(|folder| {
             let names: Vec<&str> = examples::names(folder).collect();
-            // Fish has a line for each name; the first stands with the option.
+            // Fish has a line for each name; the first has the option.
             let first = names.first().map(|name| format!(" -a \"{name}\\t''"));
             line.contains(&names.join(" ")) || first.is_some_and(|first| line.ends_with(&first))
         });

@@ -56,7 +56,7 @@ pub(crate) struct Convert {
     /// Unfold one course of a workflow with choices and loops: its run 0, drawn from this seed
     #[arg(long, value_name = "SEED")]
     draw: Option<u64>,
-    /// How its decisions fall, as a JSON object; those left out are drawn
+    /// Outcomes of its decisions, as a JSON object; those left out are drawn
     #[arg(long, value_name = "FILE", requires = "draw")]
     choices: Option<PathBuf>,
     /// The workflow and platform of a schedule or trace in one file
@@ -72,7 +72,7 @@ enum To {
 }
 
 fn to_parser() -> impl TypedValueParser<Value = To> {
-    let formats = Format::ALL.iter().map(|format| format.name());
+    let formats = Format::all().map(|format| format.name());
     let names: Vec<&str> = formats.chain(Target::ALL.map(Target::name)).collect();
     PossibleValuesParser::new(names).try_map(|name| match name.parse::<Target>() {
         Ok(target) => Ok(To::HandOver(target)),

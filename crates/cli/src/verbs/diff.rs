@@ -6,6 +6,7 @@ use crate::table::{Table, count, kind_name};
 use clap::Args;
 use serde::Serialize;
 use slackline_core::run::{Recovered, RunSession, read_folder, reused};
+use slackline_core::schema::names;
 use slackline_core::{Failure, schema};
 use slackline_formats::{schedule_json, trace};
 use slackline_model::trace::Happening;
@@ -137,7 +138,7 @@ impl Diff {
             return Ok(Side { schedule: renamed(&own, problem, &side.schedule), ..side });
         }
         let text = output.files.read_text(&self.before)?;
-        if text.starts_with("{\"schema\":\"slackline/trace/1\"")
+        if text.starts_with(&format!("{{\"schema\":\"{}\"", names::TRACE))
             || text.contains(schema::names::TRACE)
         {
             let read = trace::read(&text, problem.workflow(), problem.platform());

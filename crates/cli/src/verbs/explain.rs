@@ -54,7 +54,11 @@ impl Explain {
             .check(output)?;
         let run = records(&self.paths, self.from.as_deref(), None, output)?;
         let Some(explanation) = Explanation::of(&run) else {
-            return Err(Failure::work("the records have no times: there is nothing to explain"));
+            let paths: Vec<String> = self.paths.iter().map(|p| p.display().to_string()).collect();
+            return Err(Failure::input(format!(
+                "{}: the records have no times: there is nothing to explain",
+                paths.join(", ")
+            )));
         };
         if let Some(path) = &self.svg {
             let chart = explanation::chart(&run, &explanation)?;

@@ -43,7 +43,7 @@ use clap::Subcommand;
 pub(crate) use run::view as run_view;
 use slackline_core::Failure;
 
-/// What to do.
+/// The verbs.
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     Plan(Box<plan::Plan>),

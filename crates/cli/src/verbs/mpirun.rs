@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::path_check::Files;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use slackline_core::schema::names;
 use slackline_mpi_online::{Launch, OnlineError};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -33,7 +34,7 @@ pub(crate) struct Mpirun {
     /// Hosts of the ranks, one `host` or `host:count` per line; rank r on host r if left out
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
-    /// What counts as computing: nothing, CPU time measured here, or what the program charges
+    /// Source of computing times: nothing, CPU time measured here, or charges of the program
     #[arg(long, value_enum, default_value = "none")]
     compute: Compute,
     /// Flop/s of a core of this machine, for --compute measure [default: the simulated host's]
@@ -64,7 +65,7 @@ enum Compute {
     None,
     /// CPU time of this machine, scaled to the simulated host
     Measure,
-    /// What the program charges (slackline.h)
+    /// Charges of the program (slackline.h)
     Charged,
 }
 
@@ -140,7 +141,7 @@ impl Mpirun {
         let wall = begin.elapsed().as_secs_f64();
         if self.json {
             return output.json(&MpirunDocument {
-                schema: "slackline/mpirun/1",
+                schema: names::MPIRUN,
                 makespan: replayed.makespan,
                 ends: &replayed.ends,
                 actions: replayed.actions,

@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::output::Output;
 use clap::Args;
 use slackline_core::Failure;
-use slackline_core::machines::slurm;
+use slackline_core::run;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(crate) struct Pilot {
     /// The folder of the run
     folder: PathBuf,
-    /// What the run is called
+    /// Name of the run
     #[arg(long)]
     run: String,
     /// The host, counted from 0
@@ -24,7 +24,7 @@ pub(crate) struct Pilot {
     /// Its name
     #[arg(long)]
     name: String,
-    /// Which pilot for this host
+    /// Number of this host's pilot
     #[arg(long)]
     number: u32,
     /// The drive of the run that started it
@@ -42,9 +42,9 @@ impl Pilot {
     pub(crate) fn run(self, _: &mut Output) -> Result<(), Failure> {
         let Pilot { folder, run, host, name, number, drive, only, patience } = self;
         let patience = Duration::try_from_secs_f64(patience).map_err(Failure::input)?;
-        let pilot = slurm::Pilot { folder, run, host, name, number, drive, only, patience };
-        slackline_core::machines::attempt::adopt_orphans(); // where the system cannot, groups end all the same
-        slackline_core::machines::attempt::raise_open_files();
+        let pilot = run::Pilot { folder, run, host, name, number, drive, only, patience };
+        run::adopt_orphans(); // where the system cannot, groups end all the same
+        run::raise_open_files();
         pilot.serve(&interrupt::listen()).map_err(Failure::work)
     }
 }

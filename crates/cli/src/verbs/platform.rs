@@ -7,7 +7,7 @@ use crate::path_check::Files;
 use crate::table::count;
 use clap::{Args, Subcommand};
 use slackline_core::Failure;
-use slackline_core::machines::detect::{Found, local, slurm};
+use slackline_core::detect::{Found, local, slurm};
 use slackline_formats::platform_toml;
 use slackline_model::units::parse_speed;
 use slackline_model::workflow::REFERENCE_SPEED;

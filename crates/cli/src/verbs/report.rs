@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 The page has the outcome, plan against reality, the Gantt chart with the chain of waits that decided the makespan, \
 resources asked for and used, failures with what they wrote last, what to change next time, and the command that \
-repeats the run. It can be written while the run goes on.
+repeats the run. It can be written while the run is under way.
 
 Example:
   slackline report montage.run -o report.html")]

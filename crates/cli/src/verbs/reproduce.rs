@@ -13,11 +13,11 @@ use slackline_model::units::fmt_seconds;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Run a published study again: what it states, what comes out here, and whether it holds
+/// Repeat a published study and compare its claims with our results
 #[derive(Args)]
 #[command(after_help = "\
 Without a name, lists what can be reproduced. The same seed and size give the same report on any number \
-of threads; what depends on wall time stands apart and is marked.
+of threads; what depends on wall time is separate and marked.
 
 Examples:
   slackline reproduce
@@ -26,7 +26,7 @@ Examples:
   slackline reproduce gtp --quick --list-cells
   slackline reproduce gtp --quick --emit-cell 40 -o cell")]
 pub(crate) struct Reproduce {
-    /// Which study
+    /// Name of the study
     name: Option<String>,
     /// Seed of every draw
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -34,7 +34,7 @@ pub(crate) struct Reproduce {
     /// Graphs per setting instead of the usual number
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     graphs: Option<u32>,
-    /// A look within seconds: few graphs, small settings
+    /// A quick impression within seconds: few graphs, small settings
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// As many runs as the source made, or more

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 #[command(after_help = "\
 The log is played through engine and policy, which must decide as before; processes of the run that \
 are still there are ended, and what was under way begins again. What is done is not done again. Where the run is over and \
-tasks failed, these are tried again; where the workflow was edited, its new definition is adopted.
+tasks failed, these are tried again; where the workflow was edited, its new definition is adopted; where the log is long, \
+what is done is kept and the rest planned anew.
 
 Example:
   slackline resume montage.run")]

@@ -1,4 +1,4 @@
-//! `slackline status`: the state of a real run, also while it goes on.
+//! `slackline status`: the state of a real run, also while it is under way.
 
 use super::run::clock::{Clock, now};
 use crate::output::Output;

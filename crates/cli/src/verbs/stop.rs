@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Args)]
 #[command(after_help = "\
 The process that drives the run is asked to end it in order. Where it is gone, the processes and batch jobs that it \
-left are ended. slackline resume goes on later.
+left are ended. slackline resume continues later.
 
 Example:
   slackline stop montage.run")]
@@ -40,7 +40,7 @@ impl Stop {
         let mut text = match (report.was, report.state) {
             (RunState::Running, RunState::Finished) => format!("{folder}: finished meanwhile\n"),
             (RunState::Running, _) => {
-                format!("{folder}: stopped; slackline resume {folder} goes on\n")
+                format!("{folder}: stopped; slackline resume {folder} continues\n")
             }
             (was, _) => format!("{folder}: was not running ({})\n", was.name()),
         };

@@ -7,6 +7,7 @@ use crate::path_check::Files;
 use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
+use slackline_core::schema::names;
 use slackline_formats::instance;
 use slackline_lab::campaign::{Method, MethodKind};
 use slackline_lab::versus::{Bounds, Drawn, Found, Search, drawn, schedule, worst};
@@ -158,7 +159,7 @@ impl Versus {
         }
         if self.json {
             return output.json(&VersusDocument {
-                schema: "slackline/versus/1",
+                schema: names::VERSUS,
                 a: &a.text,
                 b: &b.text,
                 iterations: self.iterations,
@@ -220,7 +221,7 @@ impl Versus {
         }
         if self.json {
             return output.json(&TableDocument {
-                schema: "slackline/versus-all/1",
+                schema: names::VERSUS_ALL,
                 methods: names,
                 iterations: self.iterations,
                 seed: self.seed,

@@ -48,7 +48,7 @@ pub(crate) struct WhatIf {
     /// The planner that plans before and, where the policy asks for it, during the run
     #[arg(short, long, value_name = "NAME")]
     algorithm: Option<String>,
-    /// How the platform changes during the runs
+    /// Scenario: changes of the platform during the runs
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
     /// Storage of files: on the hosts that made them (`hosts`), on a central store (`central`), or on a storage of the

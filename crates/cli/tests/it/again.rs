@@ -1,5 +1,5 @@
 //! Runs in a folder that was used before: what is done again after every sort of change, for which reason, and that what
-//! lies there in the end is what a run in a new folder makes.
+//! is there in the end is what a run in a new folder makes.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
@@ -655,4 +655,113 @@ fn engines_that_are_killed_between_edits_leave_what_a_clean_run_makes() {
     }
     place.ok("run w.toml -j 2");
     check(&place, "after ten kills", &[], &[]);
+}
+
+#[test]
+fn parameters_and_environments_belong_to_the_tasks_that_use_them() {
+    let place = Place::new();
+    place.write("in.txt", INPUT);
+    make_old(&place, "in.txt");
+    let text = WORKFLOW.replace("sort in.txt", "sort -k {key} in.txt");
+    place.write("w.toml", format!("[params]\nkey = 1\n{text}"));
+    place.ok("run w.toml -j 2");
+    check(&place, "a parameter as it was", &[], &[]);
+    let said = json(&place.ok("run w.toml -j 2 --param key=1,1r --json"));
+    assert_eq!(redo(&said).into_keys().collect::<Vec<_>>(), ["join", "pack", "sort"]);
+    edited(&place, "key = 1", "key = 2");
+    let done = redo(&json(&place.ok("run w.toml -j 2 --json")));
+    assert_eq!(done["sort"], "command changed");
+    assert!(!done.contains_key("count") && !done.contains_key("other"), "{done:?}");
+    place.write("w.toml", format!("{}[defaults]\nenv = {{ A = 1 }}\n", place.read("w.toml")));
+    let done = redo(&json(&place.ok("run w.toml -j 2 --json")));
+    assert_eq!(done.len(), 3, "{done:?}");
+    assert!(done.values().all(|why| why == "env changed"), "{done:?}");
+    check(&place, "an environment as it was", &[], &[]);
+}
+
+#[test]
+fn a_task_that_still_runs_is_not_edited_away() {
+    let place = first_run();
+    edited(&place, "echo other > o.txt", "sleep 60; echo other > o.txt");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_slackline"))
+        .args(["run", "w.toml", "-j", "2"])
+        .current_dir(place.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = || {
+        let log = place.read("w.run/log.jsonl");
+        let (_, last) = log.rsplit_once("\"definition\"").unwrap_or_default();
+        last.contains("\"process\"")
+    };
+    common::runs::wait_for("the task", begun);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let text = place.read("w.toml");
+    let (rest, _) = text.split_once("[task.other]").unwrap();
+    place.write("w.toml", rest);
+    let log = place.read("w.run/log.jsonl");
+    let said = place.fails(2, "run w.toml -j 2");
+    assert!(said.contains("w.toml: task 'other'") && said.contains("still runs"), "{said}");
+    assert_eq!(place.read("w.run/log.jsonl"), log);
+    assert!(place.path().join("w.run/results/j.gz").exists(), "nothing is deleted");
+    let stopped = json(&place.ok("stop w.run --json"));
+    assert_eq!(stopped["ended_processes"], 1);
+    place.ok("run w.toml -j 2");
+    check(&place, "without the task", &[], &[]);
+}
+
+/// Who continues with a long log reads a snapshot of what was done before its last run. The log has all of it: a snapshot
+/// that is damaged, or not of this log, is left alone, and the same comes of it.
+#[test]
+fn snapshots_of_long_logs_change_nothing() {
+    let place = Place::new();
+    let gate = place.path().join("gate");
+    let tasks = 320;
+    let mut workflow = String::new();
+    for task in 0..tasks {
+        workflow += &format!(
+            "[task.t{task}]\ncommand = \"echo {task} > f{task}\"\noutputs = [\"f{task}\"]\ntime = \"1ms\"\n"
+        );
+    }
+    workflow += &format!(
+        "[task.sum]\ncommand = \"test -e {} && cat f0 f{} > sum\"\ninputs = [\"f0\", \"f{}\"]\noutputs = [\"sum\"]\n\
+         time = \"1ms\"\nretries = 0\n",
+        gate.display(),
+        tasks - 1,
+        tasks - 1
+    );
+    place.write("w.toml", workflow);
+    place.fails(1, "run w.toml -j 2");
+    let (log, snapshot) =
+        (place.path().join("w.run/log.jsonl"), place.path().join("w.run/snapshot"));
+    assert!(!snapshot.exists());
+    // The run begins again, for the task that failed.
+    place.fails(1, "resume w.run");
+    let kept = std::fs::read(&snapshot).unwrap();
+    let begun = std::fs::read(&log).unwrap();
+    assert!(place.read("w.run/log.jsonl").lines().count() > 1000);
+    std::fs::write(gate, "").unwrap();
+    let mut damaged = kept.clone();
+    damaged[kept.len() / 2] ^= 1;
+    let shorter = &kept[..kept.len() / 2];
+    for variant in [&kept[..], &damaged, shorter, b"", b"{}\n"] {
+        std::fs::write(&snapshot, variant).unwrap();
+        std::fs::write(&log, &begun).unwrap();
+        let said = json(&place.ok("resume w.run --json"));
+        assert_eq!(said["finished"], true);
+        assert_eq!(said["up_to_date"], tasks);
+        assert_eq!(redo(&said), [("sum".to_string(), "failed before".to_string())].into());
+        assert_eq!(place.read("w.run/results/sum"), format!("0\n{}\n", tasks - 1));
+        let again = json(&place.ok("run w.toml -j 2 --json"));
+        assert_eq!((&again["attempts"], &again["up_to_date"]), (&0.into(), &(tasks + 1).into()));
+        place.ok("replay w.run");
+    }
+    // A log that was cut back since does not have the run that the snapshot ends with.
+    std::fs::write(&snapshot, &kept).unwrap();
+    let cut: Vec<&[u8]> = begun.split_inclusive(|byte| *byte == b'\n').take(200).collect();
+    std::fs::write(&log, cut.concat()).unwrap();
+    let said = json(&place.ok("resume w.run --json"));
+    assert_eq!((&said["finished"], &said["tasks"]), (&true.into(), &(tasks + 1).into()));
 }

@@ -1,4 +1,4 @@
-//! Answers that help: pictures by extension, causes by name, suggestions, many worlds.
+//! Answers that help: pictures by extension, causes by name, suggestions, replications.
 
 #![allow(clippy::unwrap_used)]
 
@@ -84,13 +84,16 @@ fn one_world_proves_little() {
     let place = Place::new();
     let line = "simulate epigenomics -p small-cluster --scenario";
     let one = place.run(&format!("{line} slow-day"));
-    assert!(one.err.contains("one world proves little"), "{}", one.err);
+    assert!(one.err.contains("one scenario proves little"), "{}", one.err);
     place.ok("generate scenario load --platform small-cluster --count 3 -o days");
     let many = place.ok(&format!("{line} days --compare static,slackline"));
-    assert!(many.contains("3 worlds") && many.contains("3 of 3") && many.contains('±'), "{many}");
+    assert!(
+        many.contains("3 replications") && many.contains("3 of 3") && many.contains('±'),
+        "{many}"
+    );
     place.write("errors.toml", "[errors]\ncompute = { law = \"uniform\", bound = 0.2 }\n");
-    let drawn = place.ok(&format!("{line} errors.toml --worlds 4"));
-    assert!(drawn.contains("4 worlds"), "{drawn}");
+    let drawn = place.ok(&format!("{line} errors.toml --runs 4"));
+    assert!(drawn.contains("4 replications"), "{drawn}");
     for (line, why) in [
         (format!("{line} slow-day --worlds 3"), "nothing in it is drawn"),
         (format!("{line} days --gantt x.svg"), "is of one run"),

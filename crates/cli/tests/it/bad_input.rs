@@ -148,7 +148,7 @@ fn options_that_no_chosen_method_heeds_are_refused() {
         place.fails(2, &format!("plan {gauss} {foreign}"));
         place.fails(2, &format!("plan {cloud} --budget 100 {foreign}"));
     }
-    // Among the planners of a front there is one that draws lots.
+    // Among the planners of a front there is a randomised one.
     place.ok(&format!("plan {cloud} --front --seed 1"));
     place.fails(2, &format!("plan {cloud} --front --threads 2"));
     // One of several methods suffices.
@@ -162,7 +162,7 @@ fn options_that_no_chosen_method_heeds_are_refused() {
     place.ok(&format!("plan {gauss} --robust --seed 3 --threads 2"));
     place.fails(2, &format!("plan {gauss} --robust --iterations 3"));
     let error = place.fails(2, &format!("simulate {gauss} --seed 1"));
-    assert!(error.contains("--seed: none of the chosen methods draws lots"), "{error}");
+    assert!(error.contains("--seed: none of the chosen methods is randomised"), "{error}");
     place.ok(&format!("simulate {gauss} --algorithm random --seed 1"));
     place.fails(2, &format!("simulate {gauss} --alone"));
     place.fails(2, &format!("plan {cloud} --front --set beta=1"));

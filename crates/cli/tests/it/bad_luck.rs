@@ -57,7 +57,7 @@ fn a_disk_that_is_full_has_room_later() {
     place.ok("simulate --replay r");
 }
 
-/// Where the log itself finds no room the run ends, says how to go on, and does.
+/// A run whose log finds no room ends, names the command that continues it, and continues.
 #[test]
 fn a_log_without_room_loses_nothing_that_was_done() {
     let place = Place::new();
@@ -207,7 +207,7 @@ fn restless(place: &Place, name: &str) {
     place.write(&format!("{name}.toml"), workflow);
 }
 
-/// What the log says of the outputs of tasks that are done: file numbers and checksums, in order.
+/// Outputs of finished tasks in the log: file numbers and checksums, in order.
 fn logged_checksums(run: &std::path::Path) -> Vec<(u64, String)> {
     let text = std::fs::read_to_string(run.join("log.jsonl")).unwrap();
     let mut found = Vec::new();
@@ -283,7 +283,7 @@ fn one_result_counts_however_often_the_engine_is_killed() {
             .collect();
         known.sort_unstable();
         found.sort_unstable();
-        assert_eq!(known, found, "{policy}: what lies in the store");
+        assert_eq!(known, found, "{policy}: what is in the store");
         for seen in place.read(&format!("{name}.ledger")).lines() {
             let (file, content) = seen.split_once(' ').unwrap();
             let kept = std::fs::read_to_string(stored.join(file)).unwrap();

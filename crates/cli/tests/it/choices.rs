@@ -302,7 +302,7 @@ fn what_means_nothing_is_refused_by_name() {
         assert!(error.contains(&name), "{name}: {error}");
     }
     for (given, said) in [
-        (r#"{"nobody": "x"}"#, "no choice is called 'nobody'"),
+        (r#"{"nobody": "x"}"#, "no choice has the name 'nobody'"),
         (r#"{"quality": "bad"}"#, "no outcome 'bad'"),
         (r#"{"polish#7": "exit"}"#, "at most 6 passes"),
         (r#"{"polish#6": "again"}"#, "at most 6 passes"),
@@ -380,4 +380,176 @@ fn without_choices_deferred_gives_the_plan_of_bicpa() {
             (deferred["subworkflows"]["start"]["makespan"].as_f64(), bicpa["makespan"].as_f64());
         assert!((ours.unwrap() - theirs.unwrap()).abs() < 1e-9, "{k}: {ours:?} {theirs:?}");
     }
+}
+
+/// A choice by what is in a file, a loop by an exit code, and a task beside both. Each instance that runs adds its name to
+/// a list outside of the run.
+fn refined(place: &Place, right: &str, passes: u32) -> String {
+    let list = place.path().join("done");
+    let did = format!("echo $SLACKLINE_INSTANCE >> {}", list.display());
+    format!(
+        r#"
+[files]
+"level.txt" = "1kB"
+"base.txt" = "1kB"
+[task.ask]
+inputs = ["level.txt"]
+outputs = ["verdict.json"]
+command = '''{did}; printf '{{"way": "%s"}}' $(cat level.txt) > verdict.json'''
+[choice.way]
+by = "ask"
+reads = {{ file = "verdict.json", at = "/way" }}
+[choice.way.branch.left]
+when = "left"
+[choice.way.branch.right]
+when = "right"
+[task.l]
+in = "way.left"
+inputs = ["base.txt"]
+outputs = ["part.txt"]
+command = "{did}; (cat base.txt; echo left) > part.txt"
+[task.r]
+in = "way.right"
+inputs = ["base.txt"]
+outputs = ["part.txt"]
+command = "{did}; (cat base.txt; echo {right}) > part.txt"
+[task.side]
+inputs = ["base.txt"]
+outputs = ["side.txt"]
+command = "{did}; wc -c < base.txt > side.txt"
+[loop.polish]
+by = "check"
+reads = "exit-code"
+again = 10
+stop = 0
+iterations = {{ again = 0.5, max = 6 }}
+carry = {{ "next.txt" = "part.txt" }}
+[task.improve]
+in = "polish"
+inputs = ["part.txt"]
+outputs = ["next.txt"]
+command = "{did}; (cat part.txt; echo x) > next.txt"
+[task.check]
+in = "polish"
+inputs = ["next.txt"]
+outputs = ["report.txt"]
+command = "{did}; grep -c x next.txt > report.txt; if [ $(cat report.txt) -lt {passes} ]; then exit 10; fi"
+[task.last]
+inputs = ["next.txt", "side.txt"]
+outputs = ["last.txt"]
+command = "{did}; cat next.txt side.txt > last.txt"
+"#
+    )
+}
+
+/// Runs the workflow in its folder: exactly these instances are done, and the results are those of a new folder.
+fn refines(place: &Place, what: &str, options: &str, expected: &[&str]) -> Value {
+    place.write("done", "");
+    let done = json(&place.ok(&format!("run w.toml -j 2 --json {options}")));
+    let list = place.read("done");
+    let mut ran: Vec<&str> = list.lines().collect();
+    ran.sort_unstable();
+    assert_eq!(ran, expected, "{what}");
+    let clean = json(&place.ok("run w.toml -j 2 --json --folder clean"));
+    if done["schema"] != "slackline/up-to-date/1" {
+        assert_eq!(outcomes(&done), outcomes(&clean), "{what}");
+        assert_eq!(done["redo"].as_array().map_or(0, Vec::len), expected.len(), "{what}");
+    }
+    for name in ["last.txt", "report.txt", "verdict.json"] {
+        let result =
+            |run: &str| std::fs::read(place.path().join(run).join("results").join(name)).ok();
+        assert_eq!(result("w.run"), result("clean"), "{what}: {name}");
+    }
+    std::fs::remove_dir_all(place.path().join("clean")).unwrap();
+    done
+}
+
+#[test]
+fn a_decider_that_says_otherwise_has_another_branch_done_and_nothing_else() {
+    let place = Place::new();
+    let write = |right: &str, passes: u32| place.write("w.toml", refined(&place, right, passes));
+    place.write("level.txt", "left\n");
+    place.write("base.txt", "base\n");
+    write("right", 2);
+    place.ok("run w.toml -j 2");
+    let passes = ["polish#1/check", "polish#1/improve", "polish#2/check", "polish#2/improve"];
+    let with = |others: &[&'static str]| {
+        let mut all = [&passes[..], others].concat();
+        all.sort_unstable();
+        all
+    };
+    let same = refines(&place, "nothing changed", "", &[]);
+    assert_eq!(
+        (&same["schema"], &same["up_to_date"]),
+        (&"slackline/up-to-date/1".into(), &8.into())
+    );
+    // What is known of the course before it is run.
+    place.write("level.txt", "right\n");
+    let dry = json(&place.ok("run w.toml -j 2 --dry-run --json"));
+    let redo: Vec<&str> =
+        dry["redo"].as_array().unwrap().iter().map(|r| r["task"].as_str().unwrap()).collect();
+    assert_eq!((redo, &dry["up_to_date"]), (vec!["ask"], &1.into()));
+    refines(&place, "another branch", "", &with(&["ask", "last", "r"]));
+    place.write("level.txt", "right\n\n");
+    refines(&place, "the same verdict", "", &["ask"]);
+    write("left", 2);
+    let done = refines(
+        &place,
+        "the branch changed",
+        "",
+        &["last", "polish#1/improve", "polish#2/improve", "r"],
+    );
+    // What `check` saw of the left branch is what it would see now.
+    assert_eq!(done["up_to_date"], 4);
+    place.write("level.txt", "left\n");
+    refines(&place, "the other branch made the same", "", &["ask"]);
+    write("left", 4);
+    let dry = json(&place.ok("run w.toml -j 2 --dry-run --json"));
+    let redo: Vec<&str> =
+        dry["redo"].as_array().unwrap().iter().map(|r| r["task"].as_str().unwrap()).collect();
+    assert_eq!(redo, ["polish#1/check"]);
+    assert!(outcomes(&dry).contains(&"way=left".to_string()), "{:?}", outcomes(&dry));
+    let expected =
+        with(&["last", "polish#3/check", "polish#3/improve", "polish#4/check", "polish#4/improve"]);
+    let expected: Vec<&str> = expected
+        .into_iter()
+        .filter(|name| !["polish#1/improve", "polish#2/improve"].contains(name))
+        .collect();
+    refines(&place, "more passes", "", &expected);
+    write("left", 1);
+    refines(&place, "fewer passes", "", &["last", "polish#1/check"]);
+    refines(&place, "forced", "--force check", &["polish#1/check"]);
+    std::fs::remove_file(place.path().join("w.run/results/last.txt")).unwrap();
+    refines(&place, "a result that is gone", "", &[]);
+    // Values lead elsewhere: nobody is asked again.
+    let swapped = place.read("w.toml").replace("when = \"left\"", "when = \"up\"");
+    let swapped = swapped.replace("when = \"right\"", "when = \"left\"");
+    place.write("w.toml", swapped);
+    refines(&place, "other values", "", &[]);
+}
+
+#[test]
+fn a_pass_that_was_killed_under_another_definition_is_no_unknown_task() {
+    let place = Place::new();
+    place.write("level.txt", "left\n");
+    place.write("base.txt", "base\n");
+    let slow = refined(&place, "right", 2).replace("grep -c x", "sleep 30; grep -c x");
+    place.write("w.toml", slow);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_slackline"))
+        .args(["run", "w.toml", "-j", "2"])
+        .current_dir(place.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let log = place.path().join("w.run/log.jsonl");
+    wait_for("the first pass", || {
+        std::fs::read_to_string(&log).is_ok_and(|text| text.contains("\"name\":\"polish#1/check\""))
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.write("w.toml", refined(&place, "right", 2));
+    let done = json(&place.ok("run w.toml -j 2 --json"));
+    assert_eq!(outcomes(&done), ["polish#1=again", "polish#2=exit", "way=left"]);
+    assert_eq!(place.read("w.run/results/report.txt").trim(), "2");
 }

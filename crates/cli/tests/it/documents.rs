@@ -1,6 +1,6 @@
 //! Every `slackline` command that README.md and docs/*.md show is run, in the order shown, in a
 //! folder with the bundled examples. Blocks of `console` or `sh` are read; lines may start with
-//! `$ ` and end in a backslash. `cargo run --release --` counts as `slackline`. What stands indented or
+//! `$ ` and end in a backslash. `cargo run --release --` counts as `slackline`. What is indented or
 //! within a sentence, where it would take hours or files that are not there, is at least understood.
 
 #![allow(clippy::unwrap_used)]
@@ -38,7 +38,7 @@ fn commands(text: &str) -> Vec<String> {
             continue;
         }
         let line = line.trim();
-        // What a console shows besides is output.
+        // The other lines of a console are output.
         if console && pending.is_empty() && !line.starts_with("$ ") {
             continue;
         }
@@ -59,28 +59,64 @@ fn arguments(line: &str) -> Option<Vec<String>> {
     Some(rest.split_whitespace().map(|word| word.trim_matches(['\'', '"']).to_string()).collect())
 }
 
-#[test]
-fn documented_commands_work() {
+/// Runs the commands of a page in the order shown; returns their number.
+fn run_commands(page: &str) -> usize {
+    let file = root().join(page);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let place = Place::new();
     let mut run = 0;
-    for file in documents() {
-        let text = std::fs::read_to_string(&file).unwrap();
-        let place = Place::new();
-        for line in commands(&text) {
-            let Some(mut words) = arguments(&line) else { continue };
-            // `> FILE` keeps what was printed, as a shell would.
-            let target =
-                words.iter().position(|w| w == ">").map(|at| words.split_off(at)[1].clone());
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let done = place.run_words(&words);
-            let shown = file.display();
-            assert_eq!(done.code, Some(0), "{shown}: {line}\n{}{}", done.out, done.err);
-            if let Some(target) = target {
-                place.write(&target, done.out);
-            }
-            run += 1;
+    for line in commands(&text) {
+        let Some(mut words) = arguments(&line) else { continue };
+        // `> FILE` keeps what was printed, as a shell would.
+        let target = words.iter().position(|w| w == ">").map(|at| words.split_off(at)[1].clone());
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let done = place.run_words(&words);
+        assert_eq!(done.code, Some(0), "{page}: {line}\n{}{}", done.out, done.err);
+        if let Some(target) = target {
+            place.write(&target, done.out);
         }
+        run += 1;
     }
-    assert!(run >= 5, "only {run} commands found: did the blocks change their language?");
+    run
+}
+
+/// A test for each page with commands, so that all cores are used and a failure names its page.
+macro_rules! pages {
+    ($($name:ident $page:literal)*) => {
+        const PAGES: &[&str] = &[$($page),*];
+        mod page {
+            $(
+                #[test]
+                fn $name() {
+                    assert!(super::run_commands($page) > 0, "{}: no commands", $page);
+                }
+            )*
+        }
+    };
+}
+
+pages! {
+    readme "README.md"
+    budgets "docs/budgets.md"
+    centre "docs/centre.md"
+    choices "docs/choices.md"
+    generators "docs/generators.md"
+    json "docs/json.md"
+    policies "docs/policies.md"
+    reproductions "docs/reproductions.md"
+    requests "docs/requests.md"
+    resources "docs/resources.md"
+    tutorial "docs/tutorial.md"
+}
+
+#[test]
+fn every_page_with_commands_has_a_test() {
+    for file in documents() {
+        let page = file.strip_prefix(root()).unwrap().to_str().unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let has_commands = commands(&text).iter().any(|line| arguments(line).is_some());
+        assert_eq!(has_commands, PAGES.contains(&page), "list {page} under `pages!`, or strike it");
+    }
 }
 
 #[test]
@@ -92,7 +128,7 @@ fn blocks_are_read_as_written() {
     assert_eq!(arguments(&lines[1]), None);
 }
 
-/// What README.md shows under a command is what the command prints.
+/// The output that README.md shows under a command is the command's.
 #[test]
 fn shown_output_is_real() {
     let place = Place::new();
@@ -112,7 +148,7 @@ fn shown_output_is_real() {
     assert!(checked > 0, "README.md shows no output");
 }
 
-/// Commands outside of blocks: indented lines, and what stands between backquotes in a paragraph.
+/// Commands outside of blocks: indented lines, and what is between backquotes in a paragraph.
 fn mentioned(text: &str) -> Vec<String> {
     let (mut found, mut plain) = (Vec::new(), String::new());
     let mut inside = false;

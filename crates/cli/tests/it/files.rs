@@ -1,4 +1,4 @@
-//! What is read and written: devices, pipes, links and standard streams; nothing is lost.
+//! Inputs and outputs: devices, pipes, links and standard streams; nothing is lost.
 
 #![allow(clippy::unwrap_used)]
 

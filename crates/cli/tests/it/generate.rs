@@ -1,4 +1,4 @@
-//! What is generated can be written, read again and planned; the published random study holds.
+//! Generated workflows can be written, read again and planned; the published random study holds.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 

@@ -184,7 +184,7 @@ fn every_verb_is_tried() {
     }
 }
 
-/// What help tells fills its lines: one that is broken by hand looks ragged on a narrower terminal.
+/// Help fills its lines: one that is broken by hand looks ragged on a narrower terminal.
 #[test]
 fn help_is_told_in_whole_lines() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! docs/json.md against what the commands print: every member stands there, and what stands there
+//! docs/json.md against what the commands print: every member is listed there, and what is listed there
 //! occurs. And what is written is read again.
 
 #![allow(clippy::unwrap_used)]
@@ -140,7 +140,7 @@ time = "10ms"
 command = "echo no luck >&2; exit 3"
 "#;
 
-/// A run that goes on as long as somebody looks at it.
+/// A run that lasts as long as somebody looks at it.
 const ENDLESS: &str =
     "[task.endless]\nkind = \"long\"\nseconds = 9\ngpus = 1\ncommand = \"sleep 100\"\n";
 
@@ -364,6 +364,7 @@ const PRINT: &[&str] = &[
     "run uneven.toml -p pair.toml --policy just-in-time --folder uneven.run --json",
     "clean uneven.run --json",
     "calibrate taught.run -o learnt --json",
+    "calibrate looped.run -o looped --json",
     "centre batch log.swf --site site.json --policy priority-easy --by week --lenient --json",
     "centre batch jobs.txt --cores 8 --policy easy --json",
     "centre tape tape.json --policy fifo --json",
@@ -390,8 +391,8 @@ const WRITE: &[(&str, &[&str])] = &[
     ("generate workflow montage --tasks 20 --runnable --mean-seconds 0.01s -o made/w.json", &[]),
     ("plan made/w.json -p P/four-sites.toml -o real.json", &[]),
     (
-        "run made/w.json -p P/four-sites.toml --policy slackline --folder made.run",
-        &["made.run/log.jsonl"],
+        "run made/w.json -p P/four-sites.toml --policy slackline --folder made.run --results taken",
+        &["made.run/log.jsonl", "taken/manifest.json"],
     ),
     ("run endless.toml --gpus 1 --folder live.run --detach", &[]),
     ("generate platform cluster --hosts 8 -o cluster.toml", &[]),

@@ -20,7 +20,7 @@ const ONE: &str = "name = \"one\"\n[host.fast]\nspeed = \"1Gf\"\n";
 const TWO: &str = "name = \"two\"\n[host.fast]\nspeed = \"1Gf\"\n[host.slow]\nspeed = \"0.5Gf\"\n\
     [matrix]\nbandwidth = \"10MBps\"\n";
 
-/// The fast host is away for two seconds and keeps what lies on it.
+/// The fast host is away for two seconds and keeps what is on it.
 const AWAY: &str =
     "[[host]]\nname = \"fast\"\ndown = [{ at = 15, lasts = 2, keeps_data = true }]\n";
 

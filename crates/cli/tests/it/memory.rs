@@ -1,4 +1,4 @@
-//! What a simulation takes of memory, through the whole command.
+//! Memory use of simulations, through the whole command.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 

@@ -149,7 +149,7 @@ fn it_says_what_it_weighed() {
     assert!(text.contains("forecast") && text.contains("latest"), "{text}");
     assert!(text.contains("given up"), "{text}");
     assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
-    // What stands before tells how long the simulation took.
+    // What is before tells how long the simulation took.
     let weighed = |text: &str| text.split_once("What slackline weighed:").unwrap().1.to_string();
     assert_eq!(weighed(&text), weighed(&place.ok(line)));
     let silent = place.ok("simulate epigenomics -p small-cluster --policy static --why");

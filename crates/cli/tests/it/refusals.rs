@@ -1,4 +1,4 @@
-//! What becomes of runs whose jobs a batch system refuses: stand-ins for Slurm's commands say what Slurm
+//! Runs whose jobs a batch system refuses: stand-ins for Slurm's commands say what Slurm
 //! would. The real one is asked in `slurm.rs`.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
@@ -207,9 +207,11 @@ fn a_task_that_fits_into_no_pilot_is_refused_and_others_go_on() {
 
 #[test]
 fn a_task_waits_for_a_pilot_with_more_time_and_others_go_ahead() {
-    let stand = jobs_of(7);
-    let tasks = "[task.first]\ncommand = [\"sleep\", \"2\"]\ntime = \"1s\"\n\
-                 [task.long]\ncommand = [\"true\"]\ntime = \"5s\"\nafter = [\"first\"]\n\
+    // A tenth of the time is kept free: 9 to 10.8 s are left for tasks. With something to spare the long one takes 10,
+    // and all the time there is must do.
+    let stand = jobs_of(12);
+    let tasks = "[task.first]\ncommand = [\"sleep\", \"3\"]\ntime = \"1s\"\n\
+                 [task.long]\ncommand = [\"true\"]\ntime = \"8s\"\nafter = [\"first\"]\n\
                  [task.short]\ncommand = [\"true\"]\ntime = \"1s\"\nafter = [\"first\"]\n";
     stand.place.write("w.toml", tasks);
     let done = stand.run("--platform one.toml");

@@ -130,7 +130,7 @@ fn options_requests_and_the_library_give_the_same_bytes() {
     }
 }
 
-/// Every member of a document stands in its schema; details of planners have any name.
+/// Every member of a document is in its schema; details of planners have any name.
 fn check_members(at: &Value, path: &str, known: &BTreeSet<&str>, words: &[&str]) {
     const DETAILS: [&str; 2] = ["plan", "sweep"];
     match at {

@@ -65,6 +65,18 @@ fn another_policy_than_the_recorded_one_is_caught() {
     std::fs::write(&log, format!("{body},\"crc\":\"{crc:08x}\"}}\n{rest}")).unwrap();
     let error = place.fails(1, "simulate --replay r");
     assert!(error.contains("does not repeat"), "{error}");
+    // Nor does a run go on like that; what is done is kept under a new plan.
+    let text = std::fs::read_to_string(&log).unwrap();
+    let left: Vec<&str> = text.lines().collect();
+    let left = &left[..left.len() * 2 / 3];
+    std::fs::write(&log, format!("{}\n", left.join("\n"))).unwrap();
+    let done = left.iter().filter(|line| line.contains("\"made\"")).count();
+    let error = place.fails(1, "resume r");
+    assert!(error.contains("departs from its log") && error.contains("--retry-failed"), "{error}");
+    let said: Value = serde_json::from_str(&place.ok("resume r --retry-failed --json")).unwrap();
+    assert_eq!((&said["finished"], &said["policy"]), (&true.into(), &"work-queue".into()));
+    assert_eq!(said["up_to_date"].as_u64(), Some(done as u64));
+    assert_right(&place.path().join("r"), &expected(&place, "m/montage.json"));
 }
 
 /// CRC-32 (IEEE), bit by bit: an independent check of the log's form.
@@ -425,7 +437,7 @@ fn signals_end_a_run_in_order() {
         let process = record["note"]["process"]["pid"].as_u64();
         let process = process.unwrap_or_else(|| panic!("{record}"));
         let state = std::fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        assert!(!state.contains("until"), "the task goes on: {state}");
+        assert!(!state.contains("until"), "the task continues: {state}");
         let entries = std::fs::read_dir(place.path()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         assert!(names.into_iter().all(|name| !name.ends_with(".tmp")));
@@ -734,7 +746,7 @@ fn a_crowded_machine_is_warned_of_once() {
     assert!(!said("run w.toml --platform p.toml --folder b").contains("slots"));
 }
 
-/// What ran when the engine was stopped begins again at a date of its own, and the time before counts as lost.
+/// Tasks that ran when the engine was stopped begin again at a date of their own, and the time before counts as lost.
 #[test]
 fn times_after_an_interruption_are_those_of_attempts() {
     let place = Place::new();

@@ -120,7 +120,7 @@ impl Home {
         assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
     }
 
-    /// What is said by a command that fails.
+    /// Standard error of a command that fails.
     fn fails(&self, code: i32, line: &str) -> String {
         let done = self.run(line);
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
@@ -200,7 +200,7 @@ fn another_user_reads_and_replaces_nothing() {
     foreign.fails(2, &format!("resume {}", home.at("r").display()));
 }
 
-/// What a killed engine leaves in a scratch folder is removed by the next one; other folders are not.
+/// Remains of a killed engine in a scratch folder are removed by the next one; other folders are not.
 #[test]
 fn scratch_folders_of_killed_runs_are_removed() {
     let home = Home::of(None);
@@ -389,7 +389,7 @@ fn large_inputs_of_the_superuser_are_linked_and_checked() {
     assert_eq!(std::fs::metadata(home.at("large")).unwrap().len(), 17 << 20);
 }
 
-/// Where an input is a link into a store, a task that takes the permission to write fails, and what it
+/// A task that takes the permission to write to an input linked into a store fails, and the file it
 /// changed is made again.
 #[test]
 fn inputs_that_are_changed_by_force_are_made_again() {
@@ -424,8 +424,8 @@ fn outputs_behind_links_are_none() {
     let at = |name: &str| home.at(name).display().to_string();
     let cases = [
         ("out", format!("ln -s {} out", at("secret")), "is a link"),
-        ("d/out", format!("ln -s {} d", at("outside")), "lies behind a link"),
-        ("d/e/out", format!("mkdir d; ln -s {} d/e", at("outside")), "lies behind a link"),
+        ("d/out", format!("ln -s {} d", at("outside")), "is behind a link"),
+        ("d/e/out", format!("mkdir d; ln -s {} d/e", at("outside")), "is behind a link"),
         ("out", "mkfifo out".to_string(), "is no file"),
         ("out", "mkdir out".to_string(), "is no file"),
         ("d/out", "echo x > d".to_string(), "no folder"),
@@ -472,7 +472,7 @@ fn changed_inputs_are_named_and_not_mixed() {
     assert!(!home.at("r/results/two").exists());
 }
 
-/// What leaves its group and session, with or without its variables, ends with the attempt, and writes
+/// A process that leaves its group and session, with or without its variables, ends with the attempt, and writes
 /// nothing later.
 #[test]
 fn nothing_gets_away_from_an_attempt() {
@@ -537,7 +537,7 @@ fn a_folder_that_is_refused_stays_as_it_is() {
     assert!(!shared.join("lock").exists());
 }
 
-/// What a shell started before it became the command is not what an attempt left behind.
+/// Processes that a shell started before it became the command are not remains of an attempt.
 #[test]
 fn processes_that_were_there_before_a_run_live_on() {
     let home = Home::of(None);

@@ -34,7 +34,7 @@ fn number(value: &Value, member: &str) -> f64 {
     value[member].as_f64().unwrap_or_else(|| panic!("{member} is not a number in {value:#}"))
 }
 
-/// Figures are counted as a run goes on, or taken from the trace where that is kept: they are the same.
+/// Figures are counted during a run, or taken from the trace where that is kept: they are the same.
 #[test]
 fn figures_do_not_depend_on_who_keeps_the_trace() {
     let place = place();
@@ -142,7 +142,7 @@ fn when_all_hosts_die_nobody_can_finish() {
         let error = cannot_finish(&place, policy, &every_host("down = [{ at = 40 }]"));
         assert!(error.contains(why), "{policy}: {error}");
     }
-    // Also where something else goes on for ever.
+    // Also where something else continues for ever.
     let beat = "[[link]]\nname = \"node_link_1_UP\"\nbandwidth = [[0, 0.9], [5, 1]]\nperiod = 10\n";
     for policy in ["static", "gtp/r", "slackline"] {
         cannot_finish(&place, policy, &(every_host("availability = [[40, 0]]") + beat));
@@ -165,10 +165,10 @@ fn a_lost_result_stops_who_cannot_rewind() {
         let run = json(&place.ok(&format!("{line} {policy}")));
         assert_eq!((&run["finished"], &run["hosts_lost"]), (&true.into(), &1.into()));
     }
-    // What lies on a host that stands still can be read.
+    // What is on a host that is stopped can be read.
     let frozen = "[[host]]\nname = \"node-0\"\navailability = [[40, 0]]\n";
     let error = cannot_finish(&place, "static", frozen);
-    assert!(error.contains("'node-0', which stands still"), "{error}");
+    assert!(error.contains("'node-0', which is stopped"), "{error}");
     for policy in ["gtp", "gtp/c", "gtp/r", "gtp/c/r", "slackline"] {
         let run = json(&place.ok(&format!("{line} {policy}")));
         assert_eq!((&run["finished"], &run["hosts_lost"]), (&true.into(), &0.into()), "{policy}");
@@ -273,7 +273,7 @@ fn inputs_travel_from_the_origin_of_the_platform() {
     let everywhere = run("--inputs everywhere");
     let from_origin = run("");
     assert!(number(&from_origin, "bytes_moved") > number(&everywhere, "bytes_moved"));
-    // Nothing but what lies on the origin can start at once.
+    // Nothing but what is on the origin can start at once.
     let rows = from_origin["schedule"].as_array().unwrap();
     let at_once = rows.iter().filter(|r| number(r, "start") == 0.0);
     assert!(at_once.into_iter().all(|r| r["processor"] == "node-0"));

@@ -30,6 +30,11 @@ fn script(name: &str) -> Command {
 impl Cluster {
     /// None where Slurm cannot be installed, which is said whatever hides the words of tests.
     fn start() -> Option<Cluster> {
+        Cluster::of("1")
+    }
+
+    /// One whose nodes have so many cores.
+    fn of(cores: &str) -> Option<Cluster> {
         let installed = script("install").output().unwrap();
         if !installed.status.success() {
             let mut stderr = std::io::stderr();
@@ -37,7 +42,7 @@ impl Cluster {
             return None;
         }
         let cluster = Cluster { folder: tempfile::tempdir().unwrap() };
-        let started = script("start").arg(cluster.root()).args(["4", "1"]).output().unwrap();
+        let started = script("start").arg(cluster.root()).args(["4", cores]).output().unwrap();
         let said = String::from_utf8_lossy(&started.stderr).into_owned();
         assert!(started.status.success(), "{said}");
         Some(cluster)
@@ -77,7 +82,7 @@ impl Cluster {
     fn node(&self, node: &str, state: &str) {
         let words = [&format!("nodename={node}"), &format!("state={state}"), "reason=test"];
         let done = self.command("scontrol").arg("update").args(words).output().unwrap();
-        // A node that was down may have come back of itself.
+        // A node that was down may have come back by itself.
         assert!(done.status.success() || state == "resume", "{node}: {state}");
     }
 
@@ -193,7 +198,7 @@ fn a_whole_run(cluster: &Cluster) {
     assert_eq!(std::fs::read_dir(run.join("pilots/made")).unwrap().count(), 0);
 }
 
-/// How many times engine, pilots and tasks are killed; more by hand.
+/// Number of times engine, pilots and tasks are killed; more by hand.
 fn rounds() -> usize {
     std::env::var("KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(6)
 }
@@ -202,7 +207,7 @@ fn kills_repeat_nothing_that_was_done(cluster: &Cluster) {
     kills(cluster, SHARED, "--policy slackline", rounds());
 }
 
-/// Files are copied from node to node; what lies on a node is out of reach until its next pilot is there, and
+/// Files are copied from node to node; what is on a node is out of reach until its next pilot is there, and
 /// a policy may decide to do it again rather than wait. Nothing else is repeated. Pilots are impatient: those
 /// that an engine leaves end before another takes up the run.
 fn kills_repeat_nothing_where_nodes_share_nothing(cluster: &Cluster) {
@@ -503,7 +508,7 @@ fn an_impostor_takes_the_port(cluster: &Cluster) {
     assert_eq!(log(&run).matches("\"process\"").count(), 4);
 }
 
-/// What Slurm does not take is said at once, and nothing begins; what it would replace in names it leaves alone.
+/// Refusals of Slurm are reported at once, and nothing begins; patterns in names are not replaced.
 fn refusals_are_told_and_names_are_taken_as_they_are(cluster: &Cluster) {
     let place = Place::new();
     place.write("nodes.toml", SHARED);
@@ -606,7 +611,7 @@ fn options_of_the_platform_arrive_and_stop_leaves_nothing(cluster: &Cluster) {
             let stopped = cluster.ok(&place, "stop pilots --json");
             assert!(stopped.contains("\"state\": \"stopped\""), "{stopped}");
         } else {
-            // The engine dies, and its job goes on without it.
+            // The engine dies, and its job continues without it.
             let status: Value = serde_json::from_str(&place.ok("status job --json")).unwrap();
             kill(status["process"]["pid"].as_u64().unwrap() as u32);
             let stopped = cluster.ok(&place, "stop job --json");
@@ -648,7 +653,7 @@ fn name_ends(entry: &std::fs::DirEntry, end: &str) -> bool {
     entry.file_name().to_string_lossy().ends_with(end)
 }
 
-/// What Slurm says of the job in which a task runs, and the devices that the task sees.
+/// Slurm's description of the job in which a task runs, and the devices that the task sees.
 #[test]
 fn jobs_ask_for_the_memory_and_devices_of_their_tasks() {
     let Some(cluster) = Cluster::start() else { return };
@@ -683,6 +688,50 @@ fn jobs_ask_for_the_memory_and_devices_of_their_tasks() {
         );
         assert!(place.read("sees").ends_with("\n500000000\n"), "{}", place.read("sees"));
     }
+}
+
+/// Tasks for one host that are ready together as one array, and one task over two nodes.
+#[test]
+fn jobs_are_arrays_and_span_nodes() {
+    let Some(cluster) = Cluster::of("2") else { return };
+    let place = Place::new();
+    let nodes = SHARED.replace("1-4", "1-2").replace("speed", "cores = 2\nspeed");
+    place.write("nodes.toml", nodes);
+    let mut text: String = (0..8)
+        .map(|n| {
+            format!(
+                "[task.t{n}]\ncommand = \"sleep 0.3; echo $SLURM_JOB_ID ${{SLURM_ARRAY_JOB_ID:-none}} > o{n}\"\n\
+                 outputs = [\"o{n}\"]\nseconds = 0.3\n"
+            )
+        })
+        .collect();
+    text.push_str(
+        "[task.wide]\ncommand = \"echo $SLURMD_NODENAME $SLACKLINE_NODES > p$SLURM_PROCID\"\ncores = 2\nnodes = 2\n\
+         outputs = [\"p0\", \"p1\", \"p2\", \"p3\"]\nseconds = 1\n",
+    );
+    place.write("w.toml", text);
+    let line = "run w.toml --platform nodes.toml --on slurm --mode job --folder r --squeue-interval 1s --json";
+    let document: Value = serde_json::from_str(&cluster.ok(&place, line)).unwrap();
+    assert_eq!((&document["finished"], &document["attempts"]), (&true.into(), &9.into()));
+    let mut jobs: Vec<String> = (0..8).map(|n| place.read(&format!("r/results/o{n}"))).collect();
+    let arrays = jobs.iter().filter(|job| !job.ends_with("none\n")).count();
+    assert!(arrays >= 4, "{jobs:?}");
+    jobs.sort_unstable();
+    jobs.dedup();
+    assert_eq!(jobs.len(), 8, "every task has a job of its own");
+    let mut ranks: Vec<String> = (0..4).map(|n| place.read(&format!("r/results/p{n}"))).collect();
+    ranks.sort_unstable();
+    assert!(ranks.iter().all(|rank| rank.ends_with(" 2\n")), "{ranks:?}");
+    assert!(ranks[0] == ranks[1] && ranks[1] != ranks[2] && ranks[2] == ranks[3], "{ranks:?}");
+    place.ok("replay r");
+    // One that is stopped leaves no job of an array.
+    let slow = place.read("w.toml").replace("sleep 0.3", "sleep 300");
+    place.write("w.toml", slow);
+    cluster
+        .ok(&place, "run w.toml --platform nodes.toml --on slurm --mode job --folder s --detach");
+    wait_for("a task", || log(&place.path().join("s")).contains("\"process\""));
+    cluster.ok(&place, "stop s");
+    wait_for("an empty queue", || cluster.queue() == 0);
 }
 
 /// A campaign that is done in parts by a job array.

@@ -1,4 +1,4 @@
-//! Where inputs lie, what the network charges, and what `plan` and `simulate` say of it.
+//! Locations of inputs, charges of the network, and the reports of `plan` and `simulate`.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Where the files of parameter sweeps lie and which ways they take, through the command: laws of
+//! Locations and routes of the files of parameter sweeps, through the command: laws of
 //! slots and levels, inputs that are spread, clusters that pass files on, results that go
 //! elsewhere, and storage that does not hold everything.
 

@@ -1,4 +1,4 @@
-//! What the verbs print and write.
+//! Output and files of the verbs.
 
 #![allow(clippy::unwrap_used)]
 

@@ -157,7 +157,7 @@ fn failure(error: NondetError) -> Failure {
 fn option_of(member: &str) -> String {
     match member {
         "planner" => "--algorithm".to_string(),
-        "replications" => "--worlds".to_string(),
+        "replications" => "--runs".to_string(),
         "explain" => "--why".to_string(),
         "models" => "--config and --inputs".to_string(),
         "overheads" => "--overhead and --queue-wait".to_string(),

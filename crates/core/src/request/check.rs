@@ -132,6 +132,8 @@ impl ExecutionSettings {
         factor("execution.memory_factor", self.memory_factor)?;
         let Some(slurm) = &self.slurm else { return Ok(()) };
         seconds("execution.slurm.patience", Some(slurm.patience))?;
+        let safety = slurm.wall_safety >= 1.0 && slurm.wall_safety.is_finite();
+        holds("execution.slurm.wall_safety", safety, "a number of at least 1")?;
         let (least, most) = QUEUE_INTERVALS;
         let interval = slurm.squeue_interval.is_none_or(|s| (least..=most).contains(&s));
         holds("execution.slurm.squeue_interval", interval, "a time between 100ms and 1d")?;

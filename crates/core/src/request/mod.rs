@@ -33,6 +33,9 @@ const RETRIES: u32 = 3;
 /// Seconds that pilots wait for an engine.
 const PATIENCE: f64 = 600.0;
 
+/// The usual [`SlurmSettings::wall_safety`].
+const WALL_SAFETY: f64 = 1.25;
+
 /// Asks for plans of workflows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -152,6 +155,23 @@ pub struct RunRequest {
     /// Tasks and files that are wanted: only they, and what they need, are made. Everything where it is left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
+    /// A folder that gets the results and `manifest.json`, which lists them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub results: Option<PathBuf>,
+    /// How results get there: `link` or `copy`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub results_as: PublishedAs,
+}
+
+/// How results get into a folder of the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PublishedAs {
+    /// As links, where the file system can link them; they cannot be written to.
+    #[default]
+    Link,
+    /// As files of their own.
+    Copy,
 }
 
 /// Sources of workflows and platform. Paths are relative to the current directory; bundled files are named
@@ -443,6 +463,13 @@ pub struct SlurmSettings {
     pub pilots: Option<(u32, u32)>,
     /// Seconds without an engine after which a pilot ends.
     pub patience: f64,
+    /// Ratio, 1 or more, of the time that a pilot must have left for a task to its estimate.
+    #[serde(skip_serializing_if = "is_usual_safety")]
+    pub wall_safety: f64,
+}
+
+fn is_usual_safety(safety: &f64) -> bool {
+    *safety == WALL_SAFETY
 }
 
 fn is_usual_factor(factor: &f64) -> bool {
@@ -583,6 +610,8 @@ impl Default for RunRequest {
             new: false,
             force: Vec::new(),
             only: Vec::new(),
+            results: None,
+            results_as: PublishedAs::Link,
         }
     }
 }
@@ -704,6 +733,7 @@ impl Default for SlurmSettings {
             sbatch: Vec::new(),
             pilots: None,
             patience: PATIENCE,
+            wall_safety: WALL_SAFETY,
         }
     }
 }

@@ -18,7 +18,7 @@ use slackline_machines::folder::{
     self, Definition, Estimates, Header, Note, Recovered, RunFolder, RunLog,
 };
 use slackline_machines::up_to_date::{
-    self, Agenda, History, Kept, Redo, Reuse, Stores, TaskFacts, show_results,
+    self, Agenda, History, Kept, KnownCourse, Redo, Reuse, Stores, TaskFacts, show_results,
 };
 use slackline_model::names::printable;
 use slackline_model::nearest::did_you_mean;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// changed since: clocks of file systems are coarse.
 const SURELY_OLDER: f64 = 2.0;
 
-/// What a request for a run comes to.
+/// Result of a request for a run.
 pub enum Start {
     /// A run that can be driven.
     Run(Box<OpenRun>),
@@ -39,7 +39,7 @@ pub enum Start {
     UpToDate(UpToDateReport),
 }
 
-/// What a request for a rehearsal comes to.
+/// Result of a request for a rehearsal.
 pub enum Rehearsal {
     /// A run that can be rehearsed.
     Run(Box<RunSession>),
@@ -75,7 +75,7 @@ pub(super) fn results(whole: &Workflow) -> BTreeSet<String> {
     names.map(str::to_string).collect()
 }
 
-/// What a run may take from what was done in its folder. Where the run begins, what is no longer right leaves the
+/// Earlier results in its folder that a run may reuse. Where the run begins, outdated files leave the
 /// folder of results.
 pub(super) fn reuse(
     session: &RunSession,
@@ -223,6 +223,60 @@ impl LastRun {
     }
 }
 
+/// Most records that are lived through when a run continues: half a second.
+const MOST_PLAYED: usize = 20_000;
+
+/// The change of a definition that only stands for what was done before.
+const LONG: &str =
+    "the log is long: what is done is kept as it is there, and the rest is planned again";
+
+/// Whether a run that is not over has so long a log that it continues without being lived through: an engine that is
+/// killed again and again shall make headway. On a cluster jobs of the run may go on, which the log alone tells.
+pub(super) fn is_long(recovered: &Recovered) -> Result<bool, Failure> {
+    if recovered.records.len() <= MOST_PLAYED || ending(&recovered.records).is_some() {
+        return Ok(false);
+    }
+    let (request, _) = settings::of_header(&recovered.header)?;
+    Ok(request.execution.slurm.is_none() && request.force.is_empty())
+}
+
+/// What is left to do in a folder.
+#[derive(Default)]
+struct Rest {
+    agenda: Agenda,
+    /// Outcomes of decisions that are known.
+    outcomes: BTreeMap<String, String>,
+    /// Whether decisions are to come.
+    is_open: bool,
+    /// Whether there is nothing to do.
+    is_empty: bool,
+}
+
+impl Rest {
+    fn definition(self, changes: Vec<String>) -> Definition {
+        let Rest {
+            agenda: Agenda { redo, perhaps, up_to_date, left_out }, outcomes, is_open, ..
+        } = self;
+        let up_to_date = up_to_date.len();
+        Definition { redo, perhaps, up_to_date, left_out, changes, outcomes, is_open }
+    }
+}
+
+/// The task of a workflow that a process of a run belongs to: names of instances begin with the passes around them.
+fn stated(workflow: &Workflow, name: &str) -> Option<TaskId> {
+    let mut name = name;
+    while let Some((pass, inner)) = name.split_once('/')
+        && let Some((block, number)) = pass.rsplit_once('#')
+        && number.parse::<u64>().is_ok()
+        && let Some(control) = workflow.control()
+        && control.loops().iter().any(|spec| spec.name == block)
+    {
+        name = inner;
+    }
+    let plain = || workflow.find_task(name.split('#').next()?);
+    workflow.find_task(name).or_else(plain)
+}
+
 /// Settings that say how a request is carried out, not what comes of it.
 fn lasting(settings: &serde_json::Map<String, serde_json::Value>) -> serde_json::Value {
     let mut settings = settings.clone();
@@ -240,6 +294,7 @@ impl RunInput {
     pub fn rehearsal(self, context: &mut Context<'_>) -> Result<Rehearsal, Failure> {
         let path = folder_of(&self.request);
         let (forced, wanted) = self.selection()?;
+        self.check_results(&path)?;
         let mut header = self.header("")?;
         let is_used = !self.request.new && folder::log_of(&path).is_file();
         if is_used || self.is_limited() {
@@ -249,14 +304,18 @@ impl RunInput {
                 last = Some(folder::read(&path).map_err(Failure::input)?.header);
             }
             let (digests, _) = self.given(last.as_ref())?;
-            let agenda = self.agenda(&path, &history, &digests, &forced, &wanted);
-            if agenda.is_empty() && self.document.workflow.control().is_none() {
-                return Ok(Rehearsal::UpToDate(up_to_date_report(&path, agenda.up_to_date.len())));
+            let rest = self.rest(&path, &history, &digests, &forced, &wanted)?;
+            if rest.is_empty {
+                let up_to_date = rest.agenda.up_to_date.len();
+                return Ok(Rehearsal::UpToDate(up_to_date_report(&path, up_to_date)));
             }
             header.estimates = self.estimates_of(&history);
-            header.part = Some(definition(agenda, Vec::new()));
+            header.part = Some(rest.definition(Vec::new()));
         } else {
             header.estimates = self.estimates_beside(context);
+        }
+        if header.estimates.is_none() && self.request.input.platform.is_none() {
+            context.note(estimates::RELATIVE);
         }
         Ok(Rehearsal::Run(Box::new(self.session_of(header)?)))
     }
@@ -265,6 +324,7 @@ impl RunInput {
     pub fn begin(self, context: &mut Context<'_>) -> Result<Start, Failure> {
         self.selection()?;
         let path = folder_of(&self.request);
+        self.check_results(&path)?;
         if !self.request.new && folder::log_of(&path).is_file() {
             let held = RunFolder::open(&path)?;
             let recovered = super::recovered(&held, false, context)?;
@@ -304,8 +364,8 @@ impl RunInput {
             return Ok(None);
         }
         let (forced, wanted) = self.selection()?;
-        let agenda = self.agenda(path, &History::default(), &given.0, &forced, &wanted);
-        Ok(Some(definition(agenda, Vec::new())))
+        let rest = self.rest(path, &History::default(), &given.0, &forced, &wanted)?;
+        Ok(Some(rest.definition(Vec::new())))
     }
 
     /// Tasks that are done in any case, and tasks that count.
@@ -378,26 +438,35 @@ impl RunInput {
     }
 
     /// What has to be done in a folder.
-    fn agenda(
+    fn rest(
         &self,
         root: &Path,
         history: &History,
         given: &BTreeMap<String, String>,
         forced: &[bool],
         wanted: &[bool],
-    ) -> Agenda {
+    ) -> Result<Rest, Failure> {
         let workflow = &self.document.workflow;
-        if workflow.control().is_some() {
-            let forced = workflow.tasks().filter(|task| forced[task.index()]);
-            let redo = forced.map(|task| Redo {
-                task: workflow.task_name(task).to_string(),
-                why: up_to_date::Why::Forced.to_string(),
-            });
-            return Agenda { redo: redo.collect(), ..Agenda::default() };
-        }
         let stores = Stores::of(root, Arc::new(results(workflow)));
         let (is_forced, is_wanted) = (|t: TaskId| forced[t.index()], |t: TaskId| wanted[t.index()]);
-        Agenda::of(workflow, history, given, &stores, is_forced, is_wanted)
+        if workflow.control().is_some() {
+            let template = Arc::new(workflow.clone());
+            let known = KnownCourse::of(&template, history, given, &stores, is_forced);
+            let KnownCourse { mut agenda, outcomes, is_open, is_whole } =
+                known.map_err(Failure::input)?;
+            // Forced tasks behind decisions that are to come.
+            for task in workflow.tasks().filter(|task| is_forced(*task)) {
+                let (task, why) = (workflow.task_name(task), up_to_date::Why::Forced.to_string());
+                if !agenda.redo.iter().any(|redo| redo.task == task) {
+                    agenda.redo.push(Redo { task: task.to_string(), why });
+                }
+            }
+            let is_empty = is_whole && agenda.is_empty();
+            return Ok(Rest { agenda, outcomes, is_open, is_empty });
+        }
+        let agenda = Agenda::of(workflow, history, given, &stores, is_forced, is_wanted);
+        let is_empty = agenda.is_empty();
+        Ok(Rest { agenda, is_empty, ..Rest::default() })
     }
 
     /// Fails where a folder is that of another workflow.
@@ -457,14 +526,28 @@ impl RunInput {
         let state = LastRun::of(&recovered.records);
         let forces = !self.request.force.is_empty() || retry;
         let same_version = last.version == env!("CARGO_PKG_VERSION");
-        if state.finished.is_none() && changes.is_empty() && !forces && same_version {
-            return super::resumed(path, held, recovered, context);
-        }
+        let history = folder::history(&held.log()).map_err(Failure::work)?;
+        let rest = self.rest(held.root(), &history, &given.0, &forced, &wanted)?;
+        // What the run that was left counts on may be gone; courses of decisions follow from the log.
+        let has_decisions = self.document.workflow.control().is_some();
+        let is_whole = has_decisions
+            || last.part.as_ref().is_none_or(|part| {
+                let run: BTreeSet<&str> =
+                    tasks_of(part).chain(part.left_out.iter().map(String::as_str)).collect();
+                rest.agenda.redo.iter().all(|redo| run.contains(redo.task.as_str()))
+            });
+        let is_same = changes.is_empty() && !forces && same_version && is_whole;
         let workflow = &self.document.workflow;
-        if let Some((task, process)) = state.left.iter().find(|(task, _)| {
-            let task = task.split('#').next().unwrap_or(task);
-            workflow.find_task(task).is_none()
-        }) {
+        let is_cut_short = is_long(&recovered)? && workflow.control().is_none();
+        if state.finished.is_none() && is_same {
+            if !is_cut_short {
+                return super::resumed(path, held, recovered, context);
+            }
+            changes.push(LONG.to_string());
+        }
+        if let Some((task, process)) =
+            state.left.iter().find(|(task, _)| stated(workflow, task).is_none())
+        {
             let message = format!(
                 "{}: task '{}' of the run in {} still runs (process {}), and the workflow has no such task any more",
                 self.request.input.workflows[0].display(),
@@ -486,11 +569,10 @@ impl RunInput {
                 path.display()
             )));
         }
-        let history = folder::history(&held.log()).map_err(Failure::work)?;
-        let agenda = self.agenda(held.root(), &history, &given.0, &forced, &wanted);
-        let is_empty = agenda.is_empty() && workflow.control().is_none();
-        let up_to_date = agenda.up_to_date.len();
+        let is_empty = rest.is_empty;
+        let up_to_date = rest.agenda.up_to_date.len();
         if is_empty && (self.is_limited() || (state.finished == Some(true) && !is_edited)) {
+            self.publish(held.root(), last, &context.files)?;
             return Ok(Start::UpToDate(up_to_date_report(&path, up_to_date)));
         }
         self.check_machines(context)?;
@@ -503,10 +585,16 @@ impl RunInput {
         if header.source.as_ref().is_none_or(|source| source.starts_with(held.root())) {
             header.source.clone_from(&last.source);
         }
-        header.part = Some(definition(agenda, changes));
         header.estimates = self.estimates_of(&history);
+        if let Some(estimates) = header.estimates.as_mut().filter(|_| is_cut_short) {
+            // Those of tasks that are done would only make the log longer.
+            let left: BTreeSet<&str> =
+                rest.agenda.redo.iter().map(|redo| redo.task.as_str()).collect();
+            estimates.tasks.retain(|task, _| left.contains(task.as_str()));
+        }
+        header.part = Some(rest.definition(changes));
         (header.input_digests, header.input_stamps) = given;
-        let number = recovered.earlier.len() + 2;
+        let number = recovered.skipped + recovered.earlier.len() + 2;
         let end = self.format.extensions().first().copied().unwrap_or("txt");
         let names = [format!("workflow-{number}.{end}"), format!("platform-{number}.toml")];
         let mut copies = Vec::new();
@@ -527,36 +615,43 @@ impl RunInput {
         header.workflow = copies.pop().unwrap_or_default();
         let stamps = header.input_stamps.clone();
         let session = RunSession::open(held.root(), header, context)?.with_stamps(stamps);
-        if is_empty {
-            return finish_at_once(&path, session, held, &recovered, up_to_date);
+        if is_empty && workflow.control().is_none() {
+            return finish_at_once(&path, &session, &held, &recovered, true, context);
         }
-        let log = LogStart::Define(Box::new(recovered));
+        let log = LogStart::Define(Box::new(recovered), Box::new(history));
         let open = OpenRun { session, path, folder: held, log, records: Vec::new() };
         Ok(Start::Run(Box::new(open)))
     }
 }
 
-/// A definition that needs nothing to be done is adopted.
-fn finish_at_once(
-    path: &Path,
-    session: RunSession,
-    held: RunFolder,
-    recovered: &Recovered,
-    up_to_date: usize,
-) -> Result<Start, Failure> {
-    let broken = |why| Failure::work(format!("the log of the run cannot be kept: {why}"));
-    let log = RunLog::resume(&held.log(), recovered).map_err(broken)?;
-    log.define(&session.header).map_err(broken)?;
-    let platform = session.loaded.platform.clone();
-    reuse(&session, &platform, &held, true, &log)?;
-    let over = Note::Over { finished: true, makespan: 0.0 };
-    log.append(0.0, &Record::Note(over)).and_then(|()| log.settle()).map_err(broken)?;
-    Ok(Start::UpToDate(up_to_date_report(path, up_to_date)))
+/// Whether a run consists of no task at all: everything was up to date when it began.
+pub(super) fn is_empty(header: &Header, whole: &Workflow) -> bool {
+    let none = |part: &Definition| tasks_of(part).next().is_none();
+    header.part.as_ref().is_some_and(none) && whole.control().is_none()
 }
 
-fn definition(agenda: Agenda, changes: Vec<String>) -> Definition {
-    let Agenda { redo, perhaps, up_to_date, left_out } = agenda;
-    Definition { redo, perhaps, up_to_date: up_to_date.len(), left_out, changes }
+/// Brings a run to its end that needs nothing to be done; `adopts` where its definition is not in the log yet.
+pub(super) fn finish_at_once(
+    path: &Path,
+    session: &RunSession,
+    held: &RunFolder,
+    recovered: &Recovered,
+    adopts: bool,
+    context: &Context<'_>,
+) -> Result<Start, Failure> {
+    let broken = |why| Failure::work(format!("the log of the run cannot be kept: {why}"));
+    if adopts || ending(&recovered.records).is_none() {
+        let log = RunLog::resume(&held.log(), recovered).map_err(broken)?;
+        if adopts {
+            log.define(&session.header).map_err(broken)?;
+        }
+        reuse(session, &session.loaded.platform, held, true, &log)?;
+        let over = Note::Over { finished: true, makespan: 0.0 };
+        log.append(0.0, &Record::Note(over)).and_then(|()| log.settle()).map_err(broken)?;
+    }
+    session.publish(context, held.root())?;
+    let up_to_date = session.header.part.as_ref().map_or(0, |part| part.up_to_date);
+    Ok(Start::UpToDate(up_to_date_report(path, up_to_date)))
 }
 
 fn up_to_date_report(path: &Path, up_to_date: usize) -> UpToDateReport {

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// Parts of a run folder that are removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// What failed attempts left.
+    /// Folders of failed attempts.
     pub failed: bool,
-    /// What attempts that were broken off left, files that were brought, and those of tasks that the workflow has no more.
+    /// Remains of interrupted attempts, files that were brought, and those of tasks that the workflow has no more.
     pub temporary: bool,
     /// The whole folder, with its results.
     pub all: bool,
@@ -125,7 +125,7 @@ pub fn clean(path: &Path, parts: Parts, context: &mut Context<'_>) -> Result<Cle
             removed.empty(&host.join("work"))?;
             removed.empty(&host.join("made"))?;
             removed.empty(&host.join("given"))?;
-            // A run that goes on may need copies of the user's files, and has names of its own in loops.
+            // A run to be resumed may need copies of the user's files, and has names of its own in loops.
             if over && !session.is_undecided() {
                 removed.sweep(&host.join("files"), Path::new(""), &kept)?;
             }

@@ -122,7 +122,7 @@ pub struct CopyHistory {
 pub struct RunHistory {
     /// Its folder.
     pub path: PathBuf,
-    /// What it was started with.
+    /// The settings it was started with.
     pub header: Header,
     /// The workflow, with first estimates of tasks that state none.
     pub workflow: Workflow,
@@ -140,11 +140,15 @@ pub struct RunHistory {
     pub stopped: bool,
     /// The date of the last record.
     pub last: f64,
-    /// What is wrong with the end of the log, where something is.
+    /// Defect at the end of the log, if there is one.
     pub torn: Option<String>,
     /// The process that drives it.
     pub driver: Option<DrivingProcess>,
+    /// Per host the spans in which it was there; open where it still is.
+    pub presence: Vec<Vec<(f64, Option<f64>)>>,
     hosts_of: Vec<HostId>,
+    /// Sizes of files as tasks wrote them.
+    sizes: HashMap<FileId, f64>,
 }
 
 impl RunHistory {
@@ -176,6 +180,7 @@ impl RunHistory {
             attempts: Vec::new(),
         });
         let hosts_of = platform.host_of_procs().collect();
+        let platform_hosts = platform.hosts().len();
         let mut history = RunHistory {
             path: path.to_path_buf(),
             tasks: tasks.filter(|_| !is_empty).collect(),
@@ -190,7 +195,9 @@ impl RunHistory {
             // The last line of a log that is being written may be half there.
             torn: recovered.torn.filter(|_| driver.is_none() || recovered.follow > 0),
             driver,
+            presence: vec![vec![(0.0, None)]; platform_hosts],
             hosts_of,
+            sizes: HashMap::new(),
         };
         let mut open = HashMap::new();
         for (at, record) in &recovered.records {
@@ -304,6 +311,24 @@ impl RunHistory {
             attempt.started.get_or_insert(at);
             return;
         }
+        match what {
+            SignalKind::HostLost { host, .. } => {
+                let spans = self.presence.get_mut(host.index());
+                let last = spans.and_then(|spans| spans.last_mut());
+                if let Some(last) = last.filter(|last| last.1.is_none()) {
+                    last.1 = Some(at);
+                }
+            }
+            SignalKind::HostBack(host) => {
+                if let Some(spans) = self.presence.get_mut(host.index())
+                    && spans.last().is_none_or(|last| last.1.is_some())
+                {
+                    spans.push((at, None));
+                }
+            }
+            SignalKind::Done(_, report) => self.sizes.extend(report.sizes.iter().copied()),
+            _ => {}
+        }
         let Some(opened) = what.ends().and_then(|op| open.remove(&op)) else { return };
         for copy in &mut self.copies[opened.copies.clone()] {
             copy.ended = Some(at);
@@ -373,6 +398,9 @@ impl RunHistory {
                     last.last_lines.clone_from(&failure.last_lines);
                 }
             }
+            Note::Reused { task, name } => {
+                self.named(*task, name);
+            }
             Note::Stopped => self.stopped = true,
             Note::Over { finished, makespan } => self.over = Some((*finished, *makespan)),
             #[allow(unreachable_patterns)] // notes that say nothing of attempts
@@ -385,7 +413,7 @@ impl RunHistory {
         self.driver.is_some()
     }
 
-    /// Seconds of driving until now: those of the last record, and those since where it goes on.
+    /// Seconds of driving until now: those of the last record, and those since where it continues.
     pub fn now(&self, seconds_since_1970: f64) -> f64 {
         match (self.drives.last(), self.is_driven() && self.over.is_none()) {
             (Some((at, since)), true) => (at + seconds_since_1970 - since).max(self.last),
@@ -401,7 +429,8 @@ impl RunHistory {
 
     /// Number of tasks that were up to date when the run began.
     pub fn up_to_date(&self) -> usize {
-        self.header.part.as_ref().map_or(0, |part| part.up_to_date)
+        let part = self.header.part.as_ref().filter(|_| self.workflow.control().is_none());
+        part.map_or(0, |part| part.up_to_date)
     }
 
     /// Number of tasks that are done.
@@ -481,7 +510,10 @@ impl RunHistory {
                 let name = self.workflow.file_name(file);
                 if !name.is_empty() {
                     let index = run.file(name);
-                    run.files[index].bytes = Figure::derived(self.workflow.file_bytes(file));
+                    run.files[index].bytes = match self.sizes.get(&file) {
+                        Some(bytes) => Figure::measured(*bytes),
+                        None => Figure::derived(self.workflow.file_bytes(file)),
+                    };
                 }
             }
             run.transfers = self.transfers();
@@ -547,7 +579,7 @@ impl RunHistory {
 /// The number under which the operation that was begun last is found.
 const LAST: OpId = OpId(u64::MAX);
 
-/// What an operation that has not ended is.
+/// An operation that has not ended.
 struct Opened {
     copies: std::ops::Range<usize>,
     attempt: Option<(TaskId, usize)>,

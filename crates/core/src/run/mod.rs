@@ -4,6 +4,7 @@ mod again;
 mod clean;
 pub mod history;
 pub mod page;
+mod published;
 mod report;
 mod run_session;
 mod settings;
@@ -12,13 +13,19 @@ pub mod stop;
 
 pub use again::{Rehearsal, Start};
 pub use clean::{CleanReport, Parts, clean};
+pub use published::{PublishedFile, ResultsManifest};
 pub use report::{
     ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RedoneTask, RehearsalReport,
     RunReport, UpToDateReport, blocked, stderr,
 };
 pub use run_session::{FinishedRun, RunSession};
 pub use settings::{command_path, set_command_path};
-pub use slackline_machines::folder::{Recovered, log_of, refuse_names, reused};
+pub use slackline_machines::attempt::{Enforce, STDERR, adopt_orphans, raise_open_files};
+pub use slackline_machines::folder::{
+    DETACHED_LOG, Definition as RunDefinition, DrivingProcess, Failure as RecordedFailure,
+    Recovered, component as folder_name, log_of, refuse_names, reused,
+};
+pub use slackline_machines::slurm::{Mode, Pilot};
 
 use crate::context::{Context, Silent};
 use crate::failure::Failure;
@@ -39,9 +46,11 @@ use slackline_machines::detect::local;
 use slackline_machines::folder::{self, FolderError, Header, RunFolder, RunLog};
 use slackline_machines::slurm;
 use slackline_machines::surroundings;
+use slackline_machines::up_to_date::History;
 use slackline_model::control::Control;
+use slackline_model::names::printable;
 use slackline_model::platform::Charges;
-use slackline_model::workflow::REFERENCE_SPEED;
+use slackline_model::workflow::{Command, REFERENCE_SPEED};
 use slackline_model::{Platform, Problem, Workflow};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
@@ -50,8 +59,9 @@ use std::path::{Component, Path, PathBuf};
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Failure {
         match error {
-            FolderError::Unfit { .. } => Failure::input(error)
-                .with_help("slackline resume RUN goes on with a run; a new one takes a new folder"),
+            FolderError::Unfit { .. } => Failure::input(error).with_help(
+                "slackline resume RUN continues with a run; a new one takes a new folder",
+            ),
             FolderError::Io { error: ref e, .. } if e.kind() == ErrorKind::PermissionDenied => {
                 Failure::input(error)
             }
@@ -90,8 +100,8 @@ pub struct OpenRun {
 pub(crate) enum LogStart {
     /// There is none yet.
     Create,
-    /// It has runs in the same folder, and this one follows.
-    Define(Box<Recovered>),
+    /// It has runs in the same folder, and this one follows what was done in them.
+    Define(Box<Recovered>, Box<History>),
     /// It has the beginning of this run.
     Open(RunLog),
 }
@@ -200,9 +210,9 @@ impl RunRequest {
             None => beside.unwrap_or(Path::new(".")).canonicalize()?,
         };
         check_runnable(&context.files, &document.workflow, &home)?;
-        if self.execution.slurm.is_none() {
-            refuse_what_is_missing(&document.workflow, &home)?;
-        }
+        let mode = self.execution.slurm.as_ref().map(|slurm| slurm.mode);
+        refuse_nodes(&document.workflow, mode)?;
+        refuse_what_is_missing(&document.workflow, &home, mode.is_some())?;
         self.limits.check_prices(&platform, [self.policy.as_str()])?;
         if self.inputs == Some(InputPlace::Origin) && platform.origin().is_none() {
             let message = format!("--inputs origin: '{}' names no origin", platform.name());
@@ -216,6 +226,7 @@ impl RunRequest {
         }
         self.execution.stealing.get_or_insert(self.policy == SLACKLINE);
         self.execution.scratch = self.execution.scratch.as_deref().map(plain_path).transpose()?;
+        self.results = self.results.as_deref().map(plain_path).transpose()?;
         Ok(RunInput { request: self, document, format, platform, home })
     }
 }
@@ -245,7 +256,9 @@ impl RunInput {
             let id = self.header("")?.id;
             let options = slurm.options(id, &self.platform, None)?;
             let waits = slurm::check(&self.platform, &self.document.workflow, &options);
-            let refused = |why| Failure::work(format!("Slurm refuses the jobs of this run: {why}"));
+            let refused = |why: slurm::SlurmError| {
+                Failure::work(format!("Slurm refuses the jobs of this run: {why}"))
+            };
             waits.map_err(refused)?.iter().for_each(|why| context.note(why));
         }
         if self.request.execution.slurm.is_none() {
@@ -341,14 +354,14 @@ pub struct Driver {
     records: Vec<(f64, Record)>,
 }
 
-/// Reads the log of a run that goes on. With `force` one that is damaged before whole records is cut there, and the
+/// Reads the log of a run to resume. With `force` one that is damaged before whole records is cut there, and the
 /// rest kept beside it.
 fn recovered(
     held: &RunFolder,
     force: bool,
     context: &mut Context<'_>,
 ) -> Result<Recovered, Failure> {
-    let recovered = folder::read(held.root()).map_err(Failure::input)?;
+    let recovered = folder::read_last(held.root()).map_err(Failure::input)?;
     let Some(torn) = &recovered.torn else { return Ok(recovered) };
     let (log, kept) = (held.log(), recovered.lines);
     let side = recovered.side_file(&log);
@@ -367,7 +380,7 @@ fn recovered(
             recovered.follow
         );
         return Err(Failure::input(message).with_help(format!(
-            "put the log back as it was; or resume --force goes on from record {kept}, does again what \
+            "put the log back as it was; or resume --force continues from record {kept}, does again what \
              came after it, and keeps {rest} in {side}"
         )));
     }
@@ -386,6 +399,9 @@ fn resumed(
     context: &mut Context<'_>,
 ) -> Result<Start, Failure> {
     let session = RunSession::open(held.root(), recovered.header.clone(), context)?;
+    if again::is_empty(&recovered.header, &session.whole) {
+        return again::finish_at_once(&path, &session, &held, &recovered, false, context);
+    }
     match again::ending(&recovered.records) {
         Some(true) => context.note("this run is over: nothing is left to do"),
         Some(false) => context.note(
@@ -413,7 +429,8 @@ fn crowded(platform: &Platform) -> Option<String> {
 
 impl OpenRun {
     /// Opens the folder of a run that was interrupted, or not all of whose tasks could be done: these are tried again then,
-    /// with `retry` also if the run is not over. An edited workflow is adopted. With `force` a log that is damaged
+    /// with `retry` also if the run is not over. An edited workflow is adopted. Of a long run what is done is taken as it
+    /// is there, and the rest begins again. With `force` a log that is damaged
     /// before whole records is cut there, and the rest kept beside it.
     pub fn resume(
         path: &Path,
@@ -425,7 +442,7 @@ impl OpenRun {
         let recovered = recovered(&held, force, context)?;
         let header = &recovered.header;
         let failed = again::ending(&recovered.records) == Some(false) && header.source.is_some();
-        if failed || retry || again::is_edited(header) {
+        if failed || retry || again::is_edited(header) || again::is_long(&recovered)? {
             return again::adopted(path, held, recovered, failed || retry, context);
         }
         resumed(path.to_path_buf(), held, recovered, context)
@@ -607,9 +624,18 @@ fn given_to(control: &Control) -> Vec<(&str, &str)> {
     found
 }
 
-/// Fails where this machine lacks what tasks want around them; on a cluster that is looked for by the attempts.
-fn refuse_what_is_missing(workflow: &Workflow, home: &Path) -> Result<(), Failure> {
-    let missing = surroundings::missing(workflow, home);
+/// Fails where this machine lacks what tasks want around them. On a cluster only what lies beside the workflow is known;
+/// the rest is looked for by the attempts.
+fn refuse_what_is_missing(
+    workflow: &Workflow,
+    home: &Path,
+    on_cluster: bool,
+) -> Result<(), Failure> {
+    let missing = if on_cluster {
+        surroundings::missing_beside(workflow, home)
+    } else {
+        surroundings::missing(workflow, home)
+    };
     let Some((task, what)) = missing.first() else { return Ok(()) };
     let more = match missing.len() {
         1 => String::new(),
@@ -617,6 +643,22 @@ fn refuse_what_is_missing(workflow: &Workflow, home: &Path) -> Result<(), Failur
     };
     let host = local::host_name();
     Err(Failure::input(format!("task '{task}' on this machine ({host}): {what}{more}")))
+}
+
+/// Fails where a task wants several nodes, and has no batch job of its own that could have them.
+fn refuse_nodes(workflow: &Workflow, mode: Option<slurm::Mode>) -> Result<(), Failure> {
+    let nodes = |command: &Command| command.surroundings.as_ref().map_or(1, |s| s.nodes());
+    let mut tasks = workflow.tasks();
+    let wide = tasks.find(|task| workflow.command(*task).map_or(1, nodes) > 1);
+    match wide {
+        Some(task) if mode != Some(slurm::Mode::Job) => {
+            let name = printable(workflow.task_name(task));
+            let message = format!("task '{name}' takes several nodes, which this run cannot give");
+            Err(Failure::input(message)
+                .with_help("--on slurm --mode job gives it a batch job of so many nodes"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Fails where some task cannot be run at all: no command, a file that would leave its folder, an

@@ -48,7 +48,7 @@ p{margin:.4rem 0;max-width:48rem}.dim{color:var(--dim)}\
 .facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.6rem;margin:1rem 0}\
 .facts div{background:var(--band);border-radius:.4rem;padding:.55rem .75rem;min-width:0}\
 .facts b{display:block;font-size:1.15rem;overflow-wrap:anywhere}.facts span{color:var(--dim);font-size:.85rem}\
-.wide{overflow-x:auto;max-width:100%}.wide img{display:block;min-width:46rem;width:100%;height:auto}\
+.wide{overflow-x:auto;max-width:100%}.wide+.wide{margin-top:1rem}.wide img{display:block;min-width:46rem;width:100%;height:auto}\
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}\
 th,td{text-align:left;padding:.25rem .9rem .25rem 0;border-bottom:1px solid var(--line);white-space:nowrap;vertical-align:top}\
 th{color:var(--dim);font-weight:600;font-size:.85rem}td.n,th.n{text-align:right}td.name{white-space:normal;overflow-wrap:anywhere;min-width:8rem}\
@@ -139,7 +139,7 @@ pub fn utc(seconds: f64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// What is known of a run, for its page.
+/// Facts of a run, for its page.
 struct Page<'h> {
     history: &'h RunHistory,
     status: StatusReport,

@@ -34,7 +34,7 @@ use slackline_machines::machine_backend::{
     EventSender, Executor, MachineBackend, MachineOptions, RecoveredState,
 };
 use slackline_machines::slurm::Slurm;
-use slackline_machines::up_to_date::Redo;
+use slackline_machines::up_to_date::{Redo, show_result};
 use slackline_model::control::{Chances, Decision, draw_course};
 use slackline_model::platform::Charges;
 use slackline_model::{FileId, Problem, Schedule, Terms, Workflow};
@@ -360,7 +360,9 @@ impl RunSession {
         let (mut workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
         let mut undecided = None;
         if let Some(template) = &self.undecided {
-            let mut chances = Chances { seed: self.header.seed, ..Chances::default() };
+            let known = self.header.part.as_ref().map(|part| part.outcomes.clone());
+            let given = known.unwrap_or_default();
+            let mut chances = Chances { seed: self.header.seed, given, ..Chances::default() };
             undecided = Some(Undecided::new(template.clone(), chances.clone()));
             workflow = match order {
                 Some(order) => order,
@@ -482,9 +484,11 @@ impl RunSession {
             LogStart::Create => {
                 RunLog::create(&folder.log(), &self.header).map_err(Failure::work)?
             }
-            LogStart::Define(recovered) => {
+            LogStart::Define(recovered, history) => {
                 let log = RunLog::resume(&folder.log(), &recovered).map_err(Failure::work)?;
                 log.define(&self.header).map_err(Failure::work)?;
+                // Without it all of the log is read the next time.
+                let _ = folder::keep_snapshot(&folder.log(), &recovered, &history);
                 log
             }
         };
@@ -579,6 +583,7 @@ impl RunSession {
         let course = self.problem_of(&whole)?;
         let problem = course.as_ref().unwrap_or(problem);
         self.link_results(problem, &outcome, &folder)?;
+        self.publish(context, folder.root())?;
         let mut attempts = 0;
         let (mut failures, mut redo, mut reused) = (Vec::new(), Vec::new(), 0);
         let see = |note| match note {
@@ -589,7 +594,8 @@ impl RunSession {
             _ => {}
         };
         folder::notes(&folder.log(), see).map_err(Failure::work)?;
-        let part = self.header.part.as_ref();
+        // Instances are looked at as they come.
+        let part = self.header.part.as_ref().filter(|_| self.undecided.is_none());
         let up_to_date = part.map_or(0, |part| part.up_to_date) + reused;
         let outcomes = self.outcomes(&taken);
         let ran = Ran { real: true, outcomes, ..self.ran(problem, outcome, planned, clock) };
@@ -650,7 +656,7 @@ impl RunSession {
                 let policy = &self.header.policy;
                 Failure::work(format!("the run departs from its log: {why}")).with_help(format!(
                     "policy '{policy}' of version {now} decides otherwise than that of version {then}, which \
-                     began the run; what is done still lies in {}",
+                     began the run; slackline resume --retry-failed {} keeps what is done and plans the rest again",
                     root.display()
                 ))
             }
@@ -701,15 +707,13 @@ impl RunSession {
             let of_task = workflow.unfolded(producer);
             let local = of_task.and_then(|u| u.writes.iter().find(|(of, _)| *of == file));
             let name = local.map_or(name, |(_, local)| local);
-            let to = results.join(name);
             if let Some(parent) = Path::new(name).parent()
                 && made.insert(parent, ()).is_none()
             {
                 std::fs::create_dir_all(results.join(parent))?;
             }
-            let _ = std::fs::remove_file(&to);
             // A result that was taken away in the last glance is not there to be shown.
-            let _ = std::fs::hard_link(&from, &to);
+            let _ = show_result(run_folder, &from, name);
         }
         Ok(())
     }

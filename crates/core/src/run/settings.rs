@@ -161,6 +161,7 @@ impl SlurmSettings {
             sbatch: self.sbatch.clone(),
             pilots: self.pilots,
             patience: self.patience,
+            wall_safety: self.wall_safety,
             run,
             myself: command_path()?,
         })

@@ -1,4 +1,4 @@
-//! State and log of a real run, also while it goes on: the JSON documents `slackline/status/1` and `slackline/log/1`.
+//! State and log of a real run, also while it is under way: the JSON documents `slackline/status/1` and `slackline/log/1`.
 
 use super::history::{AttemptHistory, AttemptState, RunHistory};
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use slackline_model::nearest::did_you_mean;
 use slackline_model::{HostId, TaskId};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Most lines of standard error in the log of one task.
 const LINES: usize = 20;
@@ -54,7 +54,7 @@ pub struct StatusReport {
     pub policy: String,
     /// The state.
     pub state: RunState,
-    /// Why it stands still, or failed.
+    /// Why it is stalled, or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Tasks of the workflow, as far as they are known.
@@ -157,6 +157,15 @@ impl RunHistory {
         }
     }
 
+    /// The name of the workflow, else that of its file.
+    fn name(&self) -> String {
+        let source = self.header.source.as_deref().and_then(Path::file_stem);
+        match (self.workflow.name(), source) {
+            ("", Some(source)) => source.to_string_lossy().into_owned(),
+            (name, _) => name.to_string(),
+        }
+    }
+
     /// The status at a moment, in seconds since 1970.
     pub fn status(&self, seconds_since_1970: f64) -> StatusReport {
         let now = self.now(seconds_since_1970);
@@ -222,7 +231,7 @@ impl RunHistory {
         StatusReport {
             schema: "slackline/status/1",
             folder: self.path.display().to_string(),
-            workflow: self.workflow.name().to_string(),
+            workflow: self.name(),
             platform: self.platform.name().to_string(),
             policy: self.header.policy.clone(),
             state,
@@ -272,7 +281,8 @@ impl RunHistory {
             return ratios;
         }
         for task in self.workflow.tasks() {
-            let done = self.tasks[task.index()].attempts.last();
+            // Where everything was up to date no task was one of the run.
+            let done = self.tasks.get(task.index()).and_then(|task| task.attempts.last());
             let done = done.filter(|attempt| attempt.state == AttemptState::Done);
             if let Some(attempt) = done.filter(|_| estimates[task.index()] > 0.0) {
                 let ratio = attempt.seconds(self.last) / estimates[task.index()];
@@ -302,8 +312,8 @@ impl RunHistory {
         }
         let estimates = self.estimates();
         let mut places = vec![usize::MAX; self.tasks.len()];
-        let left: Vec<TaskId> =
-            self.workflow.tasks().filter(|t| !self.tasks[t.index()].is_done()).collect();
+        let is_left = |task: &TaskId| self.tasks.get(task.index()).is_some_and(|t| !t.is_done());
+        let left: Vec<TaskId> = self.workflow.tasks().filter(is_left).collect();
         left.iter().enumerate().for_each(|(at, task)| places[task.index()] = at);
         let pending = |&task: &TaskId| {
             let before = self.workflow.predecessors(task).map(|(t, _)| places[t.index()]);

@@ -63,7 +63,7 @@ pub fn stop(
                     driver.pid
                 );
                 return Err(Failure::work(message).with_help(format!(
-                    "kill {} ends it at once; resume goes on later",
+                    "kill {} ends it at once; resume continues later",
                     driver.pid
                 )));
             }

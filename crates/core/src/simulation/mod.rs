@@ -305,11 +305,11 @@ impl SimulationInput {
             ("--schedule", setup.schedule.is_some()),
             ("--alone", setup.alone),
             ("--arrivals", !self.arrivals.is_empty()),
-            ("--worlds", setup.is_replicated()),
+            ("--runs", setup.is_replicated()),
         ];
         if let Some((option, _)) = unheard.iter().find(|(_, given)| *given) {
             let message = format!(
-                "{option}: a workflow with choices and loops runs under one policy, in one world at a time"
+                "{option}: a workflow with choices and loops runs under one policy and one scenario at a time"
             );
             return Err(Failure::input(message)
                 .with_help("every policy meets the same decisions at the same --seed and --run"));

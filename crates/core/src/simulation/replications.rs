@@ -94,8 +94,8 @@ fn refuse(option: &str, is_given: bool) -> Result<(), Failure> {
     if !is_given {
         return Ok(());
     }
-    Err(Failure::input(format!("{option} is of one run, not of many worlds"))
-        .with_help("name one scenario, without --worlds"))
+    Err(Failure::input(format!("{option} needs a single run"))
+        .with_help("name one scenario, without --runs"))
 }
 
 impl SimulationSetup {
@@ -115,7 +115,8 @@ impl SimulationSetup {
         let mut worlds = Vec::with_capacity(scenarios.len());
         for (path, scenario) in &scenarios {
             if !scenario.arrivals.is_empty() {
-                let message = format!("{}: many worlds of arrivals cannot be run", path.display());
+                let message =
+                    format!("{}: several scenarios with arrivals cannot be run", path.display());
                 return Err(Failure::input(message).with_help("simulate one scenario at a time"));
             }
             let seed = scenario.seed;
@@ -146,7 +147,9 @@ impl ReplicationsReport {
     /// Fails where no policy finishes anywhere.
     pub fn verdict(&self) -> Result<(), Failure> {
         if self.policies.iter().all(|policy| policy.finished == 0) {
-            return Err(Failure::work("none of these policies finishes in any of the worlds"));
+            return Err(Failure::work(
+                "none of these policies finishes in any of the replications",
+            ));
         }
         Ok(())
     }
@@ -158,7 +161,7 @@ fn scenarios(
     setup: &SimulationSetup,
 ) -> Result<Vec<(PathBuf, Scenario)>, Failure> {
     let Some(path) = &setup.scenario else {
-        return Err(Failure::input("--worlds needs a scenario to draw from")
+        return Err(Failure::input("--runs needs a scenario to draw from")
             .with_help("say which with --scenario FILE"));
     };
     let mut found = Vec::new();
@@ -170,7 +173,7 @@ fn scenarios(
     if let Some((file, _)) = found.iter().find(|(_, s)| s.errors == EstimateErrors::default()) {
         let message = format!("{}: nothing in it is drawn from a seed", file.display());
         return Err(Failure::input(message).with_help(
-            "give it [errors], or make a folder of worlds: slackline generate scenario … --count 20 -o worlds/",
+            "give it [errors], or make a folder of scenarios: slackline generate scenario … --count 20 -o scenarios/",
         ));
     }
     let again = |(file, scenario): (PathBuf, Scenario)| {

@@ -85,7 +85,7 @@ fn only_arrivals(path: &Path, stream: &Scenario) -> Result<(), Failure> {
     };
     if rest != named {
         return Err(Failure::input(format!("{place}: a stream says only who arrives"))
-            .with_help("what happens to the platform stands in a file for --scenario"));
+            .with_help("what happens to the platform is in a file for --scenario"));
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ impl Engine<'_, '_> {
             Decision::WakeAt(date) => Ok(self.wake(*date)),
             Decision::Abandon { workflow, why } => self.abandon(*workflow, why),
             Decision::GiveUp(why) => {
-                self.gave_up = Some(why.clone());
+                self.steering.gave_up = Some(why.clone());
                 Ok(Ok(()))
             }
             Decision::Lease(class) => self.lease_one(*class),
@@ -37,11 +37,11 @@ impl Engine<'_, '_> {
         if date.is_nan() || date <= self.situation.now {
             return Err(format!("cannot wake at {date}: it is {} already", self.situation.now));
         }
-        // A look at real machines shows little that events have not told.
+        // A query of real machines shows little that events have not.
         let least = if self.abilities.guesses { self.situation.now + LOOK } else { date };
         let date = date.max(least);
-        self.wake_at = self.wake_at.min(date);
-        self.asked_to_wake = self.asked_to_wake.min(date);
+        self.steering.wake_at = self.steering.wake_at.min(date);
+        self.steering.asked_to_wake = self.steering.asked_to_wake.min(date);
         Ok(())
     }
 
@@ -84,7 +84,7 @@ impl Engine<'_, '_> {
                 (!overtaken).then_some(decision)
             }
             Decision::WakeAt(date) if date <= self.situation.now => {
-                self.wake_at = self.situation.now; // as soon as possible
+                self.steering.wake_at = self.situation.now; // as soon as possible
                 None
             }
             other => Some(other),
@@ -158,27 +158,27 @@ impl Engine<'_, '_> {
                 self.evict(task)?;
             }
         }
-        if self.plans > 0 {
-            self.counters.replannings += 1;
-            self.counters.remappings += usize::from(moved > 0);
-            self.counters.migrations += moved;
+        if self.steering.plans > 0 {
+            self.recorder.counters.replannings += 1;
+            self.recorder.counters.remappings += usize::from(moved > 0);
+            self.recorder.counters.migrations += moved;
             self.log(Happening::Replanned { moved });
         }
-        self.plans += 1;
+        self.steering.plans += 1;
         let tasks = &self.situation.tasks;
-        let (attempts, ops) = (&self.attempts, &self.task_op);
+        let (attempts, ops) = (&self.attempts, &self.operations.task_op);
         let is_open = |t: TaskId| {
             let waits = matches!(tasks[t.index()], TaskState::Waiting | TaskState::Placed { .. });
             waits && ops[t.index()].is_none() && !tasks.cannot_run(t)
         };
         // What failed after the plan was thought of, as running then, is not in it: it stays where it
         // is tried again.
-        let retried = attempts.moved_since(self.known_failures).filter(|&t| is_open(t));
+        let retried = attempts.moved_since(self.steering.known_failures).filter(|&t| is_open(t));
         let retried: Vec<(TaskId, Procs)> =
             retried.filter_map(|t| Some((t, self.queues.assigned(t)?.into()))).collect();
         self.queues.adopt(plan, is_open);
         self.line_up();
-        self.followed = self.watch.is_some().then(|| plan.clone());
+        self.steering.followed = self.watch.is_some().then(|| plan.clone());
         plan.assignments.iter().for_each(|a| self.attempts.placed_by_policy(a.task));
         for (task, procs) in retried {
             if self.queues.assigned(task).is_none() {
@@ -194,10 +194,10 @@ impl Engine<'_, '_> {
     /// A placed or running task leaves its processors; complete inputs stay behind as copies.
     fn evict(&mut self, task: TaskId) -> Result<(), BackendError> {
         let procs: Procs = self.situation.task(task).procs().unwrap_or_default().into();
-        if let Some(id) = self.task_op[task.index()].take() {
+        if let Some(id) = self.operations.task_op[task.index()].take() {
             self.lose_computation(task);
             // The processors drain until the backend says that it has stopped.
-            self.ops.insert(id, Op::Stopping { task, procs: procs.clone() });
+            self.operations.ops.insert(id, Op::Stopping { task, procs: procs.clone() });
             self.drain_from_pools(task, id);
             self.backend.cancel(id)?;
             if matches!(self.situation.task(task), TaskState::Running { .. }) {
@@ -209,16 +209,16 @@ impl Engine<'_, '_> {
         for file in workflow.inputs(task) {
             let mut copies = self.situation.copies[file.index()].iter();
             if copies.any(|c| c.holders == holders && c.from.is_some() && c.is_complete())
-                && !self.left_behind.contains_key(&(file, holders.clone()))
+                && !self.movements.left_behind.contains_key(&(file, holders.clone()))
             {
-                self.left_behind.insert((file, holders.clone()), false);
-                self.counters.copies_left += 1;
+                self.movements.left_behind.insert((file, holders.clone()), false);
+                self.recorder.counters.copies_left += 1;
             }
         }
         self.give_back_to_pools(task);
         self.situation.set_task(task, TaskState::Waiting);
         self.situation.progress[task.index()] = 0.0;
-        self.headstart.tasks.remove(&task);
+        self.operations.headstart.tasks.remove(&task);
         self.see_what_cannot_run();
         Ok(())
     }
@@ -233,7 +233,7 @@ impl Engine<'_, '_> {
                 return Ok(Err(format!("'{name}' has started already")));
             }
             TaskState::Placed { procs: now } => {
-                let accepted = self.task_op[task.index()].is_some();
+                let accepted = self.operations.task_op[task.index()].is_some();
                 if accepted && now[..] == *procs {
                     return Ok(Ok(())); // it is about to run there
                 }
@@ -307,7 +307,7 @@ impl Engine<'_, '_> {
                 self.evict(task)?;
             }
             self.queues.remove(task);
-            self.open -= usize::from(counts);
+            self.instant.open -= usize::from(counts);
         }
         self.break_off_orphans()?;
         Ok(Ok(()))
@@ -327,11 +327,11 @@ impl Engine<'_, '_> {
         }
         for &task in tasks {
             if let TaskState::Done(placement) = self.situation.task(task).clone() {
-                self.counters.lost_seconds += placement.seconds();
+                self.recorder.counters.lost_seconds += placement.seconds();
                 self.situation.earlier.insert(task, placement);
             }
-            self.counters.rewound += 1;
-            self.open += usize::from(!self.is_abandoned(task));
+            self.recorder.counters.rewound += 1;
+            self.instant.open += usize::from(!self.is_abandoned(task));
             self.situation.set_task(task, TaskState::Waiting);
             self.situation.progress[task.index()] = 0.0;
             self.log(Happening::TaskRewound { task });
@@ -348,11 +348,11 @@ impl Engine<'_, '_> {
                     && self.situation.sources(file).next().is_none()
                 {
                     let holders = self.situation.holders_of(placement.procs());
-                    self.events.push(Event::CopyLost { file, holders });
+                    self.instant.events.push(Event::CopyLost { file, holders });
                 }
             }
         }
-        self.hope_anew();
+        self.reset_stall();
         self.queues.look_again(); // readers may have to ask again
         Ok(())
     }
@@ -380,7 +380,7 @@ impl Engine<'_, '_> {
         }
         match self.fetch(file, from, &Holders::Host(to))? {
             Some(transfer) => {
-                self.asked.insert(transfer);
+                self.movements.asked.insert(transfer);
                 Ok(Ok(()))
             }
             None => Ok(Err("nobody has the file".to_string())),

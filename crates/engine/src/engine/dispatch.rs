@@ -35,7 +35,7 @@ impl Engine<'_, '_> {
     fn look_at(&mut self, proc: ProcId) -> Result<(), BackendError> {
         let window = match self.queues.transfers {
             Transfers::Pull { window } => window.max(1) as usize,
-            // What lies there from the start leaves in turn.
+            // What is there from the start leaves in turn.
             Transfers::Push => 0,
         };
         let (mut position, mut requested) = (0, 0);
@@ -74,7 +74,7 @@ impl Engine<'_, '_> {
         self.queues.queue[proc.index()].iter().copied().find(|&t| !self.attempts.holds(t))
     }
 
-    /// Something a task waits for is there: its processors are looked at if it stands where that could
+    /// Something a task waits for is there: its processors are looked at if it is where that could
     /// matter.
     pub(super) fn touch_reader(&mut self, task: TaskId) {
         if self.attempts.holds_any() {
@@ -99,7 +99,7 @@ impl Engine<'_, '_> {
                 || self.first_in_line(*proc) == Some(task)
         };
         procs.iter().all(|p| !self.queues.busy[p.index()] && first(p))
-            && (self.headstart.tasks.contains_key(&task)
+            && (self.operations.headstart.tasks.contains_key(&task)
                 || self.situation.parents_done(task)
                 // From a store a task reads when it has its processors.
                 && (self.situation.central || self.has_inputs(task, &holders)))
@@ -126,7 +126,7 @@ impl Engine<'_, '_> {
             self.queues.busy[proc.index()] = true;
             self.queues.take_out(task, *proc);
         }
-        if !self.left_behind.is_empty() {
+        if !self.movements.left_behind.is_empty() {
             let (workflow, holders) =
                 (self.situation.workflow.clone(), self.situation.holders_of(&procs));
             workflow.inputs(task).for_each(|file| self.count_if_left_behind(file, &holders));
@@ -141,7 +141,7 @@ impl Engine<'_, '_> {
         let work = Computation { task, procs: &procs, memory, devices: &devices, reads, writes };
         match self.backend.compute(id, work) {
             Ok(accepted) => {
-                self.task_op[task.index()] = Some(id);
+                self.operations.task_op[task.index()] = Some(id);
                 if accepted == Accepted::Running {
                     let hosts = procs.iter().map(|p| self.situation.host_of[p.index()]);
                     let hosts: Vec<HostId> = hosts.collect();
@@ -152,7 +152,7 @@ impl Engine<'_, '_> {
                 Ok(())
             }
             Err(error) => {
-                self.task_op[task.index()] = Some(id);
+                self.operations.task_op[task.index()] = Some(id);
                 self.op_failed(id, &error, self.situation.now)
             }
         }
@@ -172,7 +172,7 @@ impl Engine<'_, '_> {
 
     /// A task computes from now on.
     pub(super) fn task_started(&mut self, task: TaskId, procs: Procs) {
-        self.events_started.push(Event::TaskStarted(task));
+        self.instant.started.push(Event::TaskStarted(task));
         if self.records() {
             self.log(Happening::TaskStarted { task, procs: procs.to_vec() });
         }
@@ -215,7 +215,7 @@ impl Engine<'_, '_> {
                 continue;
             }
             if staged && workflow.producer(file).is_none() {
-                under_way |= self.arriving.contains_key(&(file, holders.clone()));
+                under_way |= self.movements.arriving.contains_key(&(file, holders.clone()));
                 continue;
             }
             let comes = self.fetch(file, None, &holders)?.is_some();

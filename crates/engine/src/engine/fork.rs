@@ -70,14 +70,15 @@ pub(crate) fn seconds_to_end(
         ..Execution::new(now.workflow.clone(), now.platform.clone())
     };
     let mut engine = Engine::within(execution, situation, backend);
-    engine.open = engine.count_open();
+    engine.instant.open = engine.count_open();
     engine.monitor.looks_late = true;
     engine.go_on_leasing()?;
     for (file, copy) in under_way {
         engine.go_on_moving(file, copy)?;
     }
     let (plan, staying) = from_here(now, plan, &running);
-    engine.headstart.tasks = staying.into_iter().map(|t| (t, now.progress[t.index()])).collect();
+    engine.operations.headstart.tasks =
+        staying.into_iter().map(|t| (t, now.progress[t.index()])).collect();
     let plan = Some(plan);
     let ending = engine.steer(&mut Follow { plan, then })?;
     Ok((ending == Ending::Finished).then_some(engine.situation.now))
@@ -152,19 +153,21 @@ impl Engine<'_, '_> {
         let host = |place| self.situation.living_host(place).unwrap_or(place);
         let blocks: Box<[Block]> =
             moved.map(|b| Block { from: host(b.from), to: host(b.to), ..b }).collect();
-        let id = self.next_transfer;
-        self.next_transfer += 1;
+        let id = self.movements.next_transfer;
+        self.movements.next_transfer += 1;
         let op = self.new_op(Op::Transfer(id));
         if self.backend.transfer(op, Movement { file, blocks: &blocks, since: 0.0 }).is_err() {
-            self.ops.remove(&op);
+            self.operations.ops.remove(&op);
             return Ok(());
         }
-        self.headstart.transfers.insert(id, fraction);
-        self.arriving.insert((file, to.clone()), id);
+        self.operations.headstart.transfers.insert(id, fraction);
+        self.movements.arriving.insert((file, to.clone()), id);
         let copies = &mut self.situation.copies[file.index()];
         let (holders, source) = (to.clone(), Some(from.clone()));
         copies.push(FileCopy { holders, from: source, fraction, turn: id });
-        self.transfers.insert(id, Transfer { file, from, to, blocks, op, departure: None });
+        self.movements
+            .transfers
+            .insert(id, Transfer { file, from, to, blocks, op, departure: None });
         Ok(())
     }
 }

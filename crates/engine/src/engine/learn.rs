@@ -147,13 +147,13 @@ impl Engine<'_, '_> {
         }
         let running = running(&self.situation, &learning.estimated);
         learning.levels.fit(running.into_iter());
-        let mut anew = false;
+        let mut kinds_changed = false;
         for kind in learning.levels.kinds() {
             let factor = learning.levels.factor(kind);
             self.situation.taught.kinds.insert(kind, factor);
             if differs(learning.factor[kind.index()], &factor) {
                 learning.factor[kind.index()] = factor.value;
-                anew = true;
+                kinds_changed = true;
             }
         }
         let mut changed: Vec<(HostId, f64)> = Vec::new();
@@ -171,7 +171,7 @@ impl Engine<'_, '_> {
                 changed.push((host, level));
             }
         }
-        if anew {
+        if kinds_changed {
             self.estimate_anew();
         }
         changed.into_iter().for_each(|(host, level)| self.host_changed(host, level));
@@ -240,10 +240,10 @@ impl Engine<'_, '_> {
         let Some(learning) = &self.learning else { return };
         let estimated = &learning.estimated;
         let factor = |t: TaskId| learning.factor[estimated.kind(t).index()];
-        // What was estimated anew before is nobody else's, and need not be copied.
+        // An earlier new estimate has no other owner, and need not be copied.
         let before = std::mem::replace(&mut self.situation.workflow, Arc::clone(estimated));
-        let anew = |_: &Workflow, t: TaskId| estimated.work(t) * factor(t);
-        let workflow = Arc::unwrap_or_clone(before).with_work(estimated.reference_speed(), anew);
+        let scaled = |_: &Workflow, t: TaskId| estimated.work(t) * factor(t);
+        let workflow = Arc::unwrap_or_clone(before).with_work(estimated.reference_speed(), scaled);
         self.situation.workflow = Arc::new(workflow);
     }
 }

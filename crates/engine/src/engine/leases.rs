@@ -1,5 +1,5 @@
 //! Machines that exist only while leased: ordered in time for the first task that is to run there,
-//! given back after the last. Only to compute a machine has to be leased; what lies on it can be read
+//! given back after the last. Only to compute a machine has to be leased; what is on it can be read
 //! and written at any time.
 
 use super::Engine;
@@ -187,7 +187,7 @@ impl Engine<'_, '_> {
             let Some(until) = due else { continue };
             self.leases.planned[host.index()].pop_front();
             match &mut self.leases.tenure[host.index()] {
-                // What runs still, or again, goes on.
+                // What runs still, or again, continues.
                 LeaseState::Ordered(_, end) | LeaseState::Ready(_, end) => *end = until,
                 LeaseState::Owned => {}
                 LeaseState::Absent if !self.situation.is_alive(host) => {}
@@ -198,8 +198,8 @@ impl Engine<'_, '_> {
     }
 
     fn order(&mut self, host: HostId, until: f64) -> Result<(), BackendError> {
-        let op = OpId(self.next_op);
-        self.next_op += 1;
+        let op = OpId(self.operations.next_op);
+        self.operations.next_op += 1;
         self.stir();
         let class = self.situation.platform.host(host).class;
         let from = self.situation.now + self.setup(host);
@@ -239,7 +239,7 @@ impl Engine<'_, '_> {
             lease.from = at;
         }
         self.log(Happening::LeaseReady { host });
-        self.events.push(Event::LeaseReady(host));
+        self.instant.events.push(Event::LeaseReady(host));
         let procs: Vec<ProcId> = self.leases.procs[host.index()].clone().map(ProcId).collect();
         self.queues.touch(&procs);
     }
@@ -266,7 +266,7 @@ impl Engine<'_, '_> {
             return self.lease_is_over(host, at);
         }
         self.close_lease(host, at);
-        self.events.push(Event::LeaseEnded(host));
+        self.instant.events.push(Event::LeaseEnded(host));
         let failures = self.leases.failures.entry(host).or_default();
         *failures += 1;
         let hopeless = *failures > self.settings.retries;
@@ -282,7 +282,7 @@ impl Engine<'_, '_> {
         if let Some(lease) = leases.find(|l| l.host == host && !l.is_open()) {
             lease.to = lease.to.max(at);
         }
-        self.events.push(Event::LeaseEnded(host));
+        self.instant.events.push(Event::LeaseEnded(host));
         Ok(())
     }
 

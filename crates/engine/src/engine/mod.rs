@@ -66,7 +66,7 @@ struct Thought {
     decisions: Vec<Decision>,
     /// Failures of tasks that were known.
     failures: u64,
-    /// Of a policy that was woken up in vain before, and woken up again is all that happened.
+    /// Of a policy whose last wake-up had no effect, and nothing but another wake-up has happened.
     idle: bool,
 }
 
@@ -86,57 +86,38 @@ fn since(before: Option<&f64>, share: f64) -> f64 {
     before + (1.0 - before) * share
 }
 
-pub(crate) struct Engine<'b, 'r> {
-    backend: &'b mut dyn Backend,
-    abilities: Abilities,
-    settings: Settings,
-    /// Observations of the platform that the policy asked for.
-    monitoring: Monitoring,
-    supply: Option<&'r mut dyn Supply>,
-    watch: Option<Watcher<'r>>,
-    /// The plan that is followed, for who looks on.
-    followed: Option<Plan>,
-    situation: Situation,
-    monitor: Monitor,
-    queues: Queues,
-    attempts: Attempts,
-    /// Holders of pools.
-    holdings: Holdings,
-    /// Estimates learnt of kinds and hosts, where that is wanted.
-    learning: Option<Learning>,
-    headstart: Headstart,
+/// Operations that the backend has not ended.
+struct Operations {
     ops: BTreeMap<OpId, Op>,
     next_op: u64,
     /// Operation of a task that runs or was accepted.
     task_op: Vec<Option<OpId>>,
+    headstart: Headstart,
+}
+
+/// Transfers, and copies of files outside of the situation.
+#[derive(Default)]
+struct Movements {
     transfers: BTreeMap<u64, Transfer>,
     /// The transfer that brings a file there.
     arriving: BTreeMap<(FileId, Holders), u64>,
     next_transfer: u64,
     /// Complete inputs that migrating tasks left behind, and whether they have served since.
     left_behind: BTreeMap<(FileId, Holders), bool>,
-    staging: Staging,
-    stores: Stores,
-    /// Inputs that lie at further hosts from the start.
+    /// Further hosts that have inputs from the start.
     spread: Vec<(FileId, HostId)>,
-    leases: Leases,
     /// Transfers the policy has asked for; the run waits for those of final results.
     asked: BTreeSet<u64>,
-    /// Files that lie on hosts that are off, to be there again when these are back.
+    /// Files on hosts that are off, to be there again when these are back.
     shelved: Vec<(HostId, FileId, FileCopy)>,
-    wake_at: f64,
-    /// The first date that the policy asked for when it last asked for one; an earlier one may still count.
-    asked_to_wake: f64,
-    /// Decisions that are still being made.
-    thinking: Option<Thought>,
-    /// Failures of tasks that were known to whoever made the decisions that are carried out.
-    known_failures: u64,
-    /// Nothing has happened yet: what is seen now is known.
-    starting: bool,
-    /// Since when nothing has begun, ended or advanced.
+}
+
+/// The facts by which a run that cannot finish is told from one that waits.
+struct StallDetector {
+    /// Date since which nothing has begun, ended or advanced.
     quiet_since: f64,
     /// The policy was woken up since, was told so, and saw all there was to see.
-    woken_in_vain: bool,
+    idle_wakeup: bool,
     /// The policy was woken up before the date it had asked for last, since the work last changed.
     woken_early: bool,
     /// There was something to see at the last wake-up that the policy was not told of yet.
@@ -148,18 +129,69 @@ pub(crate) struct Engine<'b, 'r> {
     /// The most tasks that were ever done at once, and operations that were begun since.
     most_done: usize,
     begun_since: usize,
+}
+
+/// The policy's side of the run: its plan, its dates, and decisions that are still being made.
+struct Steering {
+    /// Observations of the platform that the policy asked for.
+    monitoring: Monitoring,
+    /// The plan that is followed, for observers.
+    followed: Option<Plan>,
+    wake_at: f64,
+    /// The first date that the policy asked for when it last asked for one; an earlier one may still count.
+    asked_to_wake: f64,
+    /// Decisions that are still being made.
+    thinking: Option<Thought>,
+    /// Failures of tasks that were known to the policy when it made the decisions that are carried out.
+    known_failures: u64,
+    /// Number of adopted plans.
     plans: usize,
+    gave_up: Option<String>,
+}
+
+/// Trace and figures of the run.
+struct Recorder<'r> {
     recording: Recording<'r>,
     trace: Trace,
     counters: Counters,
+}
+
+/// The events of the present instant.
+struct Instant {
     events: Vec<Event>,
     /// Starts of this instant, told to the policy at the next.
-    events_started: Vec<Event>,
-    /// Tasks that are not done.
-    open: usize,
+    started: Vec<Event>,
     /// Tasks that ended at this instant, for the supply.
     ended: Vec<TaskId>,
-    gave_up: Option<String>,
+    /// Number of tasks that are not done.
+    open: usize,
+    /// Nothing has happened yet: what is seen now is known.
+    starting: bool,
+}
+
+pub(crate) struct Engine<'b, 'r> {
+    backend: &'b mut dyn Backend,
+    abilities: Abilities,
+    settings: Settings,
+    supply: Option<&'r mut dyn Supply>,
+    watch: Option<Watcher<'r>>,
+    situation: Situation,
+    steering: Steering,
+    instant: Instant,
+    operations: Operations,
+    movements: Movements,
+    stall: StallDetector,
+    recorder: Recorder<'r>,
+    monitor: Monitor,
+    queues: Queues,
+    attempts: Attempts,
+    /// Holders of pools.
+    holdings: Holdings,
+    /// Estimates learnt of kinds and hosts, where that is wanted.
+    learning: Option<Learning>,
+    staging: Staging,
+    stores: Stores,
+    leases: Leases,
 }
 
 impl<'b, 'r> Engine<'b, 'r> {
@@ -197,52 +229,56 @@ impl<'b, 'r> Engine<'b, 'r> {
             abilities: backend.abilities(),
             backend,
             settings,
-            monitoring: Monitoring::default(),
             supply,
             watch,
-            followed: None,
+            steering: Steering {
+                monitoring: Monitoring::default(),
+                followed: None,
+                wake_at: f64::INFINITY,
+                asked_to_wake: f64::INFINITY,
+                thinking: None,
+                known_failures: 0,
+                plans: 0,
+                gave_up: None,
+            },
+            instant: Instant {
+                events: vec![Event::Start],
+                started: Vec::new(),
+                ended: Vec::new(),
+                open: tasks,
+                starting: true,
+            },
+            operations: Operations {
+                ops: BTreeMap::new(),
+                next_op: 0,
+                task_op: vec![None; tasks],
+                headstart: Headstart::default(),
+            },
+            movements: Movements { spread: copies, ..Movements::default() },
+            stall: StallDetector {
+                quiet_since: 0.0,
+                idle_wakeup: false,
+                woken_early: false,
+                woken_to_see: false,
+                outlook: Liveness::Busy,
+                rounds: 0,
+                most_done: 0,
+                begun_since: 0,
+            },
+            recorder: Recorder {
+                recording,
+                trace: Trace::default(),
+                counters: Counters::default(),
+            },
             queues: Queues::new(tasks, situation.host_of.len()),
             attempts: Attempts::default(),
             holdings: Holdings::new(&situation.pools),
             learning: learns.then(|| Learning::new(&situation)),
             monitor: Monitor::new(situation.view.clone()),
             situation,
-            headstart: Headstart::default(),
-            ops: BTreeMap::new(),
-            next_op: 0,
-            task_op: vec![None; tasks],
-            transfers: BTreeMap::new(),
-            arriving: BTreeMap::new(),
-            next_transfer: 0,
-            left_behind: BTreeMap::new(),
             staging: Staging::default(),
             stores,
-            spread: copies,
             leases,
-            asked: BTreeSet::new(),
-            shelved: Vec::new(),
-            wake_at: f64::INFINITY,
-            asked_to_wake: f64::INFINITY,
-            thinking: None,
-            known_failures: 0,
-            starting: true,
-            quiet_since: 0.0,
-            woken_in_vain: false,
-            woken_early: false,
-            woken_to_see: false,
-            outlook: Liveness::Busy,
-            rounds: 0,
-            most_done: 0,
-            begun_since: 0,
-            plans: 0,
-            recording,
-            trace: Trace::default(),
-            counters: Counters::default(),
-            events: vec![Event::Start],
-            events_started: Vec::new(),
-            open: tasks,
-            ended: Vec::new(),
-            gave_up: None,
         }
     }
 
@@ -268,8 +304,8 @@ impl<'b, 'r> Engine<'b, 'r> {
 
     /// Drives a policy from here on.
     fn steer(&mut self, policy: &mut dyn Policy) -> Result<Ending, BackendError> {
-        self.monitoring = policy.monitoring();
-        self.starting = false;
+        self.steering.monitoring = policy.monitoring();
+        self.instant.starting = false;
         let mut signals = Vec::new();
         loop {
             if let Err(why) = self.grow() {
@@ -278,9 +314,12 @@ impl<'b, 'r> Engine<'b, 'r> {
             self.consult(policy)?;
             self.dispatch()?;
             // What was met while carrying out is known at once.
-            while !self.events.is_empty() && self.thinking.is_none() && self.gave_up.is_none() {
-                self.rounds += 1;
-                if self.goes_in_circles() {
+            while !self.instant.events.is_empty()
+                && self.steering.thinking.is_none()
+                && self.steering.gave_up.is_none()
+            {
+                self.stall.rounds += 1;
+                if self.is_livelocked() {
                     break;
                 }
                 if let Err(why) = self.grow() {
@@ -290,14 +329,14 @@ impl<'b, 'r> Engine<'b, 'r> {
                 self.dispatch()?;
             }
             if let Some(watch) = &mut self.watch {
-                let (situation, counters) = (&self.situation, &self.counters);
-                watch(&RunSnapshot { situation, counters, plan: self.followed.as_ref() });
+                let (situation, counters) = (&self.situation, &self.recorder.counters);
+                watch(&RunSnapshot { situation, counters, plan: self.steering.followed.as_ref() });
             }
-            if let Some(why) = self.gave_up.take() {
+            if let Some(why) = self.steering.gave_up.take() {
                 return Ok(Ending::CannotFinish(why));
             }
             if self.settings.fail_fast && !self.attempts.abandoned.is_empty() {
-                return Ok(Ending::CannotFinish(self.who_waits()));
+                return Ok(Ending::CannotFinish(self.describe_stall()));
             }
             if self.is_finished() && !policy.collects() {
                 if self.attempts.abandoned.is_empty() {
@@ -305,35 +344,38 @@ impl<'b, 'r> Engine<'b, 'r> {
                 }
                 // Earlier results of what was abandoned may still come back with a host.
                 if !self.attempts.abandoned.keys().any(|t| self.situation.earlier.contains_key(t)) {
-                    return Ok(Ending::CannotFinish(self.who_waits()));
+                    return Ok(Ending::CannotFinish(self.describe_stall()));
                 }
             }
             if self.situation.now >= self.settings.until {
                 let date = fmt_seconds(self.settings.until);
-                let why = format!("broken off at {date}; {} tasks are not done", self.open);
+                let why = format!("broken off at {date}; {} tasks are not done", self.instant.open);
                 return Ok(Ending::CannotFinish(why));
             }
-            if !self.stores.of.is_empty() && self.events.is_empty() && self.let_one_pass()? {
+            if !self.stores.of.is_empty()
+                && self.instant.events.is_empty()
+                && self.let_one_pass()?
+            {
                 self.dispatch()?;
             }
             if self.is_stuck() {
-                return Ok(Ending::CannotFinish(self.who_waits()));
+                return Ok(Ending::CannotFinish(self.describe_stall()));
             }
-            self.events.append(&mut self.events_started);
+            self.instant.events.append(&mut self.instant.started);
             let before = self.situation.now;
             let until = self.next_date();
             let reached = self.backend.next(until, &mut signals)?;
             if reached == Reached::Idle && until == f64::INFINITY {
-                return Ok(Ending::CannotFinish(self.who_waits()));
+                return Ok(Ending::CannotFinish(self.describe_stall()));
             }
             let now = self.backend.now();
             self.situation.now = if reached == Reached::Idle { now.max(until) } else { now };
-            self.rounds = if self.situation.now > before { 0 } else { self.rounds + 1 };
+            self.stall.rounds = if self.situation.now > before { 0 } else { self.stall.rounds + 1 };
             self.take_signals(&mut signals)?;
             self.see_what_is_due()?;
             self.see_windows_open();
             self.retry_what_is_due();
-            if self.situation.now >= self.wake_at {
+            if self.situation.now >= self.steering.wake_at {
                 self.wake_up()?;
             }
         }
@@ -341,19 +383,20 @@ impl<'b, 'r> Engine<'b, 'r> {
 
     fn is_finished(&self) -> bool {
         let more_to_come = self.supply.as_ref().is_some_and(|s| s.next_date() < f64::INFINITY);
-        let collecting = self.asked.iter().filter_map(|id| self.transfers.get(id));
+        let collecting =
+            self.movements.asked.iter().filter_map(|id| self.movements.transfers.get(id));
         let mut collected = collecting.map(|t| self.situation.workflow.consumers(t.file).len());
-        self.open == 0 && !more_to_come && !collected.any(|consumers| consumers == 0)
+        self.instant.open == 0 && !more_to_come && !collected.any(|consumers| consumers == 0)
     }
 
     /// When the engine itself has something to do, whatever the backend does.
     fn next_date(&self) -> f64 {
-        let patient_until = match self.outlook {
-            Liveness::Unknown => self.quiet_since + self.settings.patience,
+        let patient_until = match self.stall.outlook {
+            Liveness::Unknown => self.stall.quiet_since + self.settings.patience,
             _ => f64::INFINITY,
         };
-        let decided = self.thinking.as_ref().map_or(f64::INFINITY, |thought| thought.due);
-        let asked_for = self.wake_at.min(decided);
+        let decided = self.steering.thinking.as_ref().map_or(f64::INFINITY, |thought| thought.due);
+        let asked_for = self.steering.wake_at.min(decided);
         asked_for.min(self.own_date()).min(patient_until).min(self.settings.until)
     }
 
@@ -368,21 +411,21 @@ impl<'b, 'r> Engine<'b, 'r> {
 
     /// The date the policy asked for has come.
     fn wake_up(&mut self) -> Result<(), BackendError> {
-        self.wake_at = f64::INFINITY;
-        self.events.push(Event::WakeUp);
-        self.woken_to_see |= self.monitor.gives_hope();
+        self.steering.wake_at = f64::INFINITY;
+        self.instant.events.push(Event::WakeUp);
+        self.stall.woken_to_see |= self.monitor.gives_hope();
         self.look_around()
     }
 
     /// Calls the policy with the events of this instant, again while decisions are rejected. A
     /// policy that still thinks about the last call is left alone.
     fn consult(&mut self, policy: &mut dyn Policy) -> Result<(), BackendError> {
-        if let Some(thought) = self.thinking.take() {
+        if let Some(thought) = self.steering.thinking.take() {
             if self.situation.now < thought.due {
-                self.thinking = Some(thought);
+                self.steering.thinking = Some(thought);
                 return Ok(());
             }
-            self.known_failures = thought.failures;
+            self.steering.known_failures = thought.failures;
             self.forget_dates(&thought.decisions);
             for decision in thought.decisions {
                 if let Some(still) = self.what_still_makes_sense(decision) {
@@ -392,22 +435,22 @@ impl<'b, 'r> Engine<'b, 'r> {
             self.dispatch()?; // what follows is decided on what has become of them
         }
         for _ in 0..SECOND_THOUGHTS {
-            if self.events.is_empty() {
+            if self.instant.events.is_empty() {
                 return Ok(());
             }
-            let events = std::mem::take(&mut self.events);
+            let events = std::mem::take(&mut self.instant.events);
             let mut idle = false;
             if events.contains(&Event::WakeUp) {
-                let sees = std::mem::take(&mut self.woken_to_see);
+                let sees = std::mem::take(&mut self.stall.woken_to_see);
                 let hosts = self.situation.platform.host_ids();
                 let usable = hosts.map(|h| self.situation.computes(h)).collect();
-                self.monitor.looked(usable, self.monitoring);
+                self.monitor.looked(usable, self.steering.monitoring);
                 // A policy that was woken up before the date it asked for last may wait for that, once.
-                let early =
-                    self.situation.now < self.asked_to_wake && self.asked_to_wake.is_finite();
-                let waits = early && !std::mem::replace(&mut self.woken_early, true);
+                let early = self.situation.now < self.steering.asked_to_wake
+                    && self.steering.asked_to_wake.is_finite();
+                let waits = early && !std::mem::replace(&mut self.stall.woken_early, true);
                 let vain = !sees && !waits;
-                let woken_again = std::mem::replace(&mut self.woken_in_vain, vain) && vain;
+                let woken_again = std::mem::replace(&mut self.stall.idle_wakeup, vain) && vain;
                 idle = woken_again && events.iter().all(|e| *e == Event::WakeUp);
             }
             if !policy.wants(&events, &self.situation) {
@@ -422,17 +465,18 @@ impl<'b, 'r> Engine<'b, 'r> {
             let waits = self.settings.decision_seconds > 0.0 && !policy.keeps_time();
             if waits && !decisions.is_empty() {
                 let due = self.situation.now + self.settings.decision_seconds;
-                self.thinking = Some(Thought { due, decisions, failures, idle });
+                self.steering.thinking = Some(Thought { due, decisions, failures, idle });
                 return Ok(());
             }
-            self.known_failures = failures;
+            self.steering.known_failures = failures;
             self.forget_dates(&decisions);
             for decision in decisions {
                 self.carry_out(decision)?;
             }
         }
-        if let Some(Event::Rejected { why, .. }) = self.events.first() {
-            self.gave_up = Some(format!("the policy repeats a decision that is refused: {why}"));
+        if let Some(Event::Rejected { why, .. }) = self.instant.events.first() {
+            self.steering.gave_up =
+                Some(format!("the policy repeats a decision that is refused: {why}"));
         }
         Ok(())
     }
@@ -440,34 +484,34 @@ impl<'b, 'r> Engine<'b, 'r> {
     /// A policy that asks to be woken up means the dates that it asks for now.
     fn forget_dates(&mut self, decisions: &[Decision]) {
         if decisions.iter().any(|d| matches!(d, Decision::WakeAt(_))) {
-            self.asked_to_wake = f64::INFINITY;
+            self.steering.asked_to_wake = f64::INFINITY;
         }
     }
 
     /// Applies a decision or tells the policy which rule it breaks.
     fn carry_out(&mut self, decision: Decision) -> Result<(), BackendError> {
         if let Err(why) = self.apply(&decision)? {
-            self.counters.rejected += 1;
-            self.events.push(Event::Rejected { decision: Box::new(decision), why });
+            self.recorder.counters.rejected += 1;
+            self.instant.events.push(Event::Rejected { decision: Box::new(decision), why });
         }
         Ok(())
     }
 
     /// Progress of what is under way, for the policy's eyes.
     fn measure_progress(&mut self) {
-        let ops: Vec<OpId> = self.ops.keys().copied().collect();
+        let ops: Vec<OpId> = self.operations.ops.keys().copied().collect();
         let shares = self.backend.measure(&ops);
         for (op, share) in ops.iter().zip(shares) {
-            match self.ops.get(op) {
+            match self.operations.ops.get(op) {
                 Some(&Op::Task(task)) => {
                     let share = self.learnt_share(task).unwrap_or(share);
-                    let share = since(self.headstart.tasks.get(&task), share);
+                    let share = since(self.operations.headstart.tasks.get(&task), share);
                     self.situation.progress[task.index()] = share;
                 }
                 Some(Op::Transfer(id)) => {
                     let share = self.learnt_passed(*id).unwrap_or(share);
-                    let share = since(self.headstart.transfers.get(id), share);
-                    let Some(transfer) = self.transfers.get(id) else { continue };
+                    let share = since(self.operations.headstart.transfers.get(id), share);
+                    let Some(transfer) = self.movements.transfers.get(id) else { continue };
                     let copies = &mut self.situation.copies[transfer.file.index()];
                     // What was made there meanwhile is complete whatever is still on its way.
                     let arriving = |c: &&mut FileCopy| c.holders == transfer.to && !c.is_complete();
@@ -522,32 +566,34 @@ impl<'b, 'r> Engine<'b, 'r> {
     }
 
     fn new_op(&mut self, op: Op) -> OpId {
-        let id = OpId(self.next_op);
-        self.next_op += 1;
-        self.begun_since += 1;
+        let id = OpId(self.operations.next_op);
+        self.operations.next_op += 1;
+        self.stall.begun_since += 1;
         self.stir();
-        self.ops.insert(id, op);
+        self.operations.ops.insert(id, op);
         id
     }
 
     /// Whether somebody wants a trace.
     fn records(&self) -> bool {
-        !matches!(self.recording, Recording::Nothing)
+        !matches!(self.recorder.recording, Recording::Nothing)
     }
 
     fn log(&mut self, what: Happening) {
         let at = self.situation.now;
         let record = Record { at, what };
-        if let Recording::Tell(tell) | Recording::KeepWorkAndTell(tell) = &mut self.recording {
+        if let Recording::Tell(tell) | Recording::KeepWorkAndTell(tell) =
+            &mut self.recorder.recording
+        {
             tell(&record);
         }
-        let kept = match self.recording {
+        let kept = match self.recorder.recording {
             Recording::Keep => true,
             Recording::KeepWork | Recording::KeepWorkAndTell(_) => !record.what.is_level(),
             Recording::Nothing | Recording::Tell(_) => false,
         };
         if kept {
-            self.trace.push(record.at, record.what);
+            self.recorder.trace.push(record.at, record.what);
         }
     }
 
@@ -579,8 +625,8 @@ impl<'b, 'r> Engine<'b, 'r> {
             ending,
             makespan,
             schedule,
-            trace: self.trace,
-            counters: self.counters,
+            trace: self.recorder.trace,
+            counters: self.recorder.counters,
             workflow: self.situation.workflow,
             arrived: self.situation.arrived,
             part_of: self.situation.part_of,

@@ -76,7 +76,7 @@ impl Monitor {
         self.under_way.front().map_or(f64::INFINITY, |s| s.due)
     }
 
-    /// Whether a look would show something that may help a run that stands still.
+    /// Whether a query would show something that may help a stalled run.
     pub(super) fn gives_hope(&self) -> bool {
         self.reconnected || (self.shown && !self.hoped.contains(&self.usable()))
     }
@@ -89,7 +89,7 @@ impl Monitor {
     }
 
     /// The work or its data changed: what did not help before may now.
-    pub(super) fn hope_anew(&mut self) {
+    pub(super) fn reset_stall(&mut self) {
         if !self.hoped.is_empty() {
             self.hoped.clear();
         }
@@ -128,7 +128,7 @@ impl Engine<'_, '_> {
     }
 
     fn is_delayed(&self) -> bool {
-        self.settings.monitoring_delay > 0.0 && !self.starting
+        self.settings.monitoring_delay > 0.0 && !self.instant.starting
     }
 
     fn later(&mut self, what: Seen) {
@@ -146,7 +146,7 @@ impl Engine<'_, '_> {
     }
 
     pub(super) fn network_changed(&mut self) {
-        if self.monitor.looks_late && self.monitoring == Monitoring::OnWakeUp {
+        if self.monitor.looks_late && self.steering.monitoring == Monitoring::OnWakeUp {
             self.monitor.outdated = true;
             return self.network_seen();
         }
@@ -205,8 +205,8 @@ impl Engine<'_, '_> {
             }
             return Ok(());
         }
-        let continuous = self.monitoring == Monitoring::Continuous;
-        if self.starting || self.uses(host) || (continuous && !self.is_delayed()) {
+        let continuous = self.steering.monitoring == Monitoring::Continuous;
+        if self.instant.starting || self.uses(host) || (continuous && !self.is_delayed()) {
             return self.found_gone(host, at);
         }
         if !keeps_data && !self.situation.central {
@@ -224,8 +224,8 @@ impl Engine<'_, '_> {
     /// Marks the copies on a host as lost.
     fn suspect_copies(&mut self, host: HostId) {
         for (file, copies) in self.situation.copies.iter().enumerate() {
-            let lies = |c: &FileCopy| c.is_complete() && c.holders.touches(host);
-            if copies.iter().any(lies) {
+            let is_there = |c: &FileCopy| c.is_complete() && c.holders.touches(host);
+            if copies.iter().any(is_there) {
                 self.monitor.gone.insert((FileId::new(file), host));
             }
         }
@@ -289,13 +289,13 @@ impl Engine<'_, '_> {
             return false;
         }
         let is_it = |c: &mut FileCopy| c.is_complete() && c.holders.touches(host);
-        let before = self.events.len();
+        let before = self.instant.events.len();
         for copy in self.situation.copies[file.index()].extract_if(.., is_it) {
-            self.events.push(Event::CopyLost { file, holders: copy.holders });
+            self.instant.events.push(Event::CopyLost { file, holders: copy.holders });
         }
-        let any = self.events.len() > before;
+        let any = self.instant.events.len() > before;
         if any {
-            self.hope_anew();
+            self.reset_stall();
             self.queues.look_again(); // readers there have to ask again
         }
         any
@@ -314,21 +314,21 @@ impl Engine<'_, '_> {
         if before <= 0.0 || availability <= 0.0 {
             self.monitor.show();
         }
-        if self.monitoring != Monitoring::Continuous {
+        if self.steering.monitoring != Monitoring::Continuous {
             self.monitor.unseen = true;
             return;
         }
         self.log(Happening::HostChanged { host, availability });
         if !self.situation.lost[host.index()] {
             self.situation.view.availability[host.index()] = availability;
-            self.events.push(Event::HostChanged(host));
+            self.instant.events.push(Event::HostChanged(host));
         }
     }
 
     fn network_seen(&mut self) {
-        if self.monitoring == Monitoring::Continuous {
+        if self.steering.monitoring == Monitoring::Continuous {
             self.situation.view.network.clone_from(&self.monitor.view.network);
-            self.events.push(Event::NetworkChanged);
+            self.instant.events.push(Event::NetworkChanged);
             self.network_may_serve();
         } else {
             self.monitor.unseen = true;
@@ -339,7 +339,7 @@ impl Engine<'_, '_> {
     fn back_seen(&mut self, host: HostId) -> Result<(), BackendError> {
         self.monitor.off[host.index()] = false;
         self.monitor.show();
-        if self.monitoring == Monitoring::Continuous || self.starting {
+        if self.steering.monitoring == Monitoring::Continuous || self.instant.starting {
             return self.host_back(host);
         }
         Ok(())
@@ -352,7 +352,7 @@ impl Engine<'_, '_> {
         }
         self.monitor.off[host.index()] = true;
         self.monitor.show();
-        if self.monitoring == Monitoring::Continuous {
+        if self.steering.monitoring == Monitoring::Continuous {
             return self.host_lost(host, keeps_data);
         }
         Ok(())
@@ -380,7 +380,7 @@ impl Engine<'_, '_> {
 
     /// The policy is woken up; one that looks only now and then looks now.
     pub(super) fn look_around(&mut self) -> Result<(), BackendError> {
-        if self.monitoring != Monitoring::OnWakeUp {
+        if self.steering.monitoring != Monitoring::OnWakeUp {
             return Ok(());
         }
         (self.monitor.shown, self.monitor.reconnected) = (false, false);

@@ -10,11 +10,13 @@ use slackline_react::{Event, FileCopy, Situation, TaskState};
 impl Engine<'_, '_> {
     /// Takes what the supply has at this instant.
     pub(super) fn grow(&mut self) -> Result<(), String> {
-        let mut ended = std::mem::take(&mut self.ended);
+        let mut ended = std::mem::take(&mut self.instant.ended);
         let Some(supply) = self.supply.take() else { return Ok(()) };
         let abandoned = std::mem::take(&mut self.attempts.newly_abandoned);
         if !ended.is_empty() || abandoned || approx::le(supply.next_date(), self.situation.now) {
-            while let Some(growth) = supply.grow(&self.situation, &ended)? {
+            while let Some(growth) =
+                supply.grow(&self.situation, &ended).map_err(|why| why.to_string())?
+            {
                 self.take_growth(growth)?;
                 ended.clear();
             }
@@ -50,7 +52,7 @@ impl Engine<'_, '_> {
             }
         };
         let new = now.workflow.len();
-        self.task_op.resize(new, None);
+        self.operations.task_op.resize(new, None);
         self.queues.resize(new);
         // What tasks were granted that ran out of memory outlives what is known of them.
         let grown: Vec<_> =
@@ -62,10 +64,10 @@ impl Engine<'_, '_> {
         } else {
             self.demand_memory(&grown)
         }
-        self.open += new - old;
+        self.instant.open += new - old;
         self.lay_out_inputs(files);
         self.lay_out_late_results(files);
-        self.events.push(event);
+        self.instant.events.push(event);
         self.see_what_cannot_run();
         Ok(())
     }
@@ -92,7 +94,7 @@ impl Engine<'_, '_> {
                 self.stores.touch(file, host, 0.0);
             }
         }
-        for &(file, host) in &self.spread {
+        for &(file, host) in &self.movements.spread {
             let place = self.situation.place_of(host);
             let copy = FileCopy::original(place);
             if let Some(copies) = self.situation.copies.get_mut(file.index())

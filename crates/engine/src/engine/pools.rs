@@ -54,7 +54,7 @@ impl Engine<'_, '_> {
     /// More work is known, or demands have changed: pools have new numbers, and others may bind.
     pub(super) fn count_pools_again(&mut self) {
         let mut holding: BTreeSet<TaskId> = self.holdings.tasks.keys().copied().collect();
-        let begun = self.task_op.iter().enumerate().filter(|(_, op)| op.is_some());
+        let begun = self.operations.task_op.iter().enumerate().filter(|(_, op)| op.is_some());
         holding.extend(begun.map(|(task, _)| TaskId::new(task)));
         let before = std::mem::take(&mut self.holdings);
         self.holdings = Holdings::new(&self.situation.pools);
@@ -70,7 +70,9 @@ impl Engine<'_, '_> {
             self.holdings.tasks.insert(task, uses);
         }
         for op in before.stopping.into_keys() {
-            let Some(Op::Stopping { task, procs }) = self.ops.get(&op).cloned() else { continue };
+            let Some(Op::Stopping { task, procs }) = self.operations.ops.get(&op).cloned() else {
+                continue;
+            };
             let uses = self.situation.uses(task, &procs);
             self.add_to_held(&uses);
             self.holdings.stopping.insert(op, uses);
@@ -133,7 +135,7 @@ impl Engine<'_, '_> {
 
     /// Whether all pools have room for a task, it is its turn, and a window holds it.
     pub(super) fn pools_let_in(&mut self, task: TaskId, procs: &[ProcId]) -> bool {
-        if !self.shares() || self.headstart.tasks.contains_key(&task) {
+        if !self.shares() || self.operations.headstart.tasks.contains_key(&task) {
             return true;
         }
         let passes = self.stores.passed == Some((task, self.situation.tasks.done()));
@@ -208,7 +210,7 @@ impl Engine<'_, '_> {
         self.ask_pools_again();
     }
 
-    /// A task is over, or stands back: what it holds is free.
+    /// A task is over, or gives way: what it holds is free.
     pub(super) fn give_back_to_pools(&mut self, task: TaskId) {
         if let Some(uses) = self.holdings.tasks.remove(&task) {
             self.free_pools(&uses);
@@ -259,14 +261,14 @@ impl Engine<'_, '_> {
         for host in hosts {
             let opens = |&(from, _): &(f64, f64)| from > 0.0 && approx::eq(from, now);
             if self.situation.pools.windows(host).iter().any(opens) {
-                self.events.push(Event::HostChanged(host));
+                self.instant.events.push(Event::HostChanged(host));
             }
         }
     }
 
     /// When the next window of any host opens, while tasks are not done.
     pub(super) fn next_window(&self) -> f64 {
-        if !self.situation.pools.has_windows() || self.open == 0 {
+        if !self.situation.pools.has_windows() || self.instant.open == 0 {
             return f64::INFINITY;
         }
         let now = self.situation.now;

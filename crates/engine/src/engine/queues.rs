@@ -127,7 +127,7 @@ impl Queues {
         self.push_all = self.transfers == Transfers::Push;
     }
 
-    /// Puts a task in front of the queues of some processors. What it still waits for, and stands in a
+    /// Puts a task in front of the queues of some processors. What it still waits for, and is in a
     /// queue, goes ahead of it to the front of its own: it might be behind somebody who waits for the task.
     pub(super) fn jump(&mut self, task: TaskId, procs: &[ProcId], now: &Situation) {
         self.remove(task);
@@ -197,7 +197,7 @@ impl Queues {
         self.touched.extend(procs.iter().map(|p| p.0));
     }
 
-    /// Something a task waits for is there: its processors are looked at if it stands where that
+    /// Something a task waits for is there: its processors are looked at if it is where that
     /// could matter.
     pub(super) fn touch_reader(&mut self, task: TaskId, dispatch: Dispatch) {
         let Some(procs) = &self.assigned[task.index()] else { return };

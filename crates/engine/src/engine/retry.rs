@@ -85,7 +85,7 @@ impl Attempts {
         self.cut_off.is_empty() || !self.cut_off.contains(&(from.clone(), to.clone()))
     }
 
-    /// Whether a file was not yet tried to be fetched from a place in vain.
+    /// Whether fetching a file from a place has not failed yet.
     pub(super) fn is_fresh(&self, file: FileId, from: &Holders, to: &Holders) -> bool {
         self.tried.is_empty()
             || self.tried.get(&(file, to.clone())).is_none_or(|tried| !tried.contains(from))
@@ -133,7 +133,7 @@ impl Attempts {
         self.until.insert(((now + seconds).to_bits(), Resting::Task(task)));
     }
 
-    /// Tasks that were put off, and have not failed, rest no longer: a host is there anew.
+    /// Tasks that were put off, and have not failed, rest no longer: a host has come back.
     pub(super) fn end_pauses(&mut self, now: f64) {
         let paused = |(_, what): &(u64, Resting)| match what {
             Resting::Task(task) => {
@@ -182,7 +182,7 @@ impl Engine<'_, '_> {
             self.attempts.resting.remove(&what);
             if let Resting::Task(task) = what {
                 self.situation.tasks.set_awaits_retry(task, false);
-                self.events.push(Event::RetryDue(task));
+                self.instant.events.push(Event::RetryDue(task));
             }
             any = true;
         }
@@ -228,7 +228,7 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// A task failed of itself on some processors.
+    /// A task failed by itself on some processors.
     pub(super) fn attempt_failed(
         &mut self,
         task: TaskId,
@@ -292,7 +292,7 @@ impl Engine<'_, '_> {
         let stranded = |task: &TaskId| {
             let state = self.situation.task(*task);
             let waits = matches!(state, TaskState::Waiting | TaskState::Placed { .. });
-            let idle = waits && self.task_op[task.index()].is_none();
+            let idle = waits && self.operations.task_op[task.index()].is_none();
             idle && self.queues.assigned(*task).is_some_and(|procs| self.are_lost(procs))
         };
         let stranded: Vec<TaskId> = self.attempts.moved.keys().copied().filter(stranded).collect();
@@ -346,9 +346,9 @@ impl Engine<'_, '_> {
                 let label = workflow.file_label(file);
                 let why = OpError::Transient(format!("'{label}' cannot be brought there: {error}"));
                 self.situation.set_task(task, TaskState::Waiting);
-                self.counters.failures += 1;
+                self.recorder.counters.failures += 1;
                 self.attempt_failed(task, &procs, &why)?;
-                self.events.push(Event::TaskFailed(task));
+                self.instant.events.push(Event::TaskFailed(task));
             }
         }
         Ok(())
@@ -421,8 +421,8 @@ impl Engine<'_, '_> {
         self.forget_failures(task);
         self.attempts.placed_by_policy(task);
         self.see_what_cannot_run();
-        self.counters.abandoned += 1;
-        self.events.push(Event::TaskAbandoned(task));
+        self.recorder.counters.abandoned += 1;
+        self.instant.events.push(Event::TaskAbandoned(task));
         self.log(Happening::TaskAbandoned { task, reason });
         self.break_off_orphans()
     }
@@ -432,9 +432,9 @@ impl Engine<'_, '_> {
     pub(super) fn runs_after_all(&mut self, task: TaskId) -> bool {
         let after_all = self.situation.tasks.set_cannot_run(task, false);
         if after_all {
-            self.open += usize::from(!self.is_abandoned(task));
+            self.instant.open += usize::from(!self.is_abandoned(task));
             if self.attempts.abandoned.remove(&task).is_some() {
-                self.counters.abandoned -= 1;
+                self.recorder.counters.abandoned -= 1;
             }
         }
         after_all
@@ -455,7 +455,7 @@ impl Engine<'_, '_> {
         while let Some(task) = open.pop() {
             for (child, _) in workflow.successors(task) {
                 // What computes has its inputs.
-                let begun = self.task_op[child.index()].is_some();
+                let begun = self.operations.task_op[child.index()].is_some();
                 if !begun && undone(&child) && found.insert(child) {
                     open.push(child);
                 }
@@ -463,7 +463,7 @@ impl Engine<'_, '_> {
         }
         for &task in found.difference(&known) {
             self.situation.tasks.set_cannot_run(task, true);
-            self.open -= usize::from(!self.is_abandoned(task));
+            self.instant.open -= usize::from(!self.is_abandoned(task));
             self.queues.remove(task);
             if matches!(self.situation.task(task), TaskState::Placed { .. }) {
                 self.situation.set_task(task, TaskState::Waiting);
@@ -471,7 +471,7 @@ impl Engine<'_, '_> {
         }
         for &task in known.difference(&found) {
             self.situation.tasks.set_cannot_run(task, false);
-            self.open += usize::from(!self.is_abandoned(task));
+            self.instant.open += usize::from(!self.is_abandoned(task));
         }
     }
 }

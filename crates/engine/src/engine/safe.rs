@@ -2,7 +2,7 @@
 //!
 //! A *way* is an order in which what is left fits, one task at a time; one is kept. A task is let in if the way
 //! still fits when everything let in, that task included, is over. When nothing runs, the first of the way
-//! goes on, whatever the queues say: so no run is stuck that has a way.
+//! continues, whatever the queues say: so no run is stuck that has a way.
 //!
 //! Ways are searched greedily: each time the ready task that needs least (what is live and what it writes), of
 //! equal ones the one that leaves least, then the lower task; the same with what is left first; and, where few
@@ -86,7 +86,7 @@ impl Engine<'_, '_> {
         let mut live = 0.0;
         for file in workflow.files() {
             let Some(producer) = workflow.producer(file) else {
-                // An input that lies nowhere else stays.
+                // An input that is nowhere else stays.
                 let copies = &now.copies[file.index()];
                 let here = copies.iter().any(|c| c.holders == holders);
                 if here && !copies.iter().any(|c| c.holders != holders) {
@@ -112,7 +112,7 @@ impl Engine<'_, '_> {
         let brought: f64 = workflow.inputs(task).filter(brought).map(bytes).sum();
         let last = |f: &FileId| rest.readers[f.index()] == 1 && !workflow.is_result(*f);
         let freed: f64 = workflow.inputs(task).filter(last).map(bytes).sum();
-        // What is brought for it lies elsewhere, too.
+        // What is brought for it is elsewhere, too.
         let needs = rest.live + outputs + brought;
         Step { task, needs, leaves: rest.live + outputs - freed }
     }
@@ -240,7 +240,7 @@ impl Engine<'_, '_> {
         let_in: &BTreeSet<TaskId>,
         task: TaskId,
     ) -> bool {
-        if self.open > MOST || self.only_store() != Some(place) {
+        if self.instant.open > MOST || self.only_store() != Some(place) {
             return true;
         }
         let done = self.situation.tasks.done();
@@ -263,12 +263,14 @@ impl Engine<'_, '_> {
         true
     }
 
-    /// When nothing runs and nobody is let in, the first task of the way goes on, without one the task that
+    /// When nothing runs and nobody is let in, the first task of the way continues, without one the task that
     /// needs least; whether there is one.
     pub(super) fn let_one_pass(&mut self) -> Result<bool, BackendError> {
         let Some(place) = self.only_store() else { return Ok(false) };
         let done = self.situation.tasks.done();
-        if !self.ops.is_empty() || self.stores.passed.is_some_and(|(_, then)| then == done) {
+        if !self.operations.ops.is_empty()
+            || self.stores.passed.is_some_and(|(_, then)| then == done)
+        {
             return Ok(false);
         }
         let rest = self.rest_after(place, &BTreeSet::new());

@@ -15,7 +15,7 @@ impl Engine<'_, '_> {
     ) -> Result<(), BackendError> {
         self.stir();
         self.drained_from_pools(op);
-        match self.ops.remove(&op) {
+        match self.operations.ops.remove(&op) {
             Some(Op::Task(task)) => self.task_done(task, at, report),
             Some(Op::Transfer(id)) => {
                 self.file_arrived(id, at, report);
@@ -42,13 +42,13 @@ impl Engine<'_, '_> {
         self.stir();
         if let OpError::Lost { host: Some(host), .. } = *error
             && self.situation.is_alive(host)
-            && self.ops.contains_key(&op)
+            && self.operations.ops.contains_key(&op)
             && !self.known_since(host, at)
         {
             self.found_gone(host, at)?;
         }
         self.drained_from_pools(op);
-        match self.ops.remove(&op) {
+        match self.operations.ops.remove(&op) {
             Some(Op::Task(task)) => {
                 let procs: Procs = self.situation.task(task).procs().unwrap_or_default().into();
                 self.free(&procs);
@@ -66,21 +66,23 @@ impl Engine<'_, '_> {
     pub(super) fn op_cancelled(&mut self, op: OpId) {
         self.stir();
         self.drained_from_pools(op);
-        if let Some(Op::Stopping { procs, .. } | Op::Draining(procs)) = self.ops.remove(&op) {
+        if let Some(Op::Stopping { procs, .. } | Op::Draining(procs)) =
+            self.operations.ops.remove(&op)
+        {
             self.free(&procs);
         }
     }
 
     /// A task that was only accepted runs now.
     pub(super) fn task_runs(&mut self, op: OpId) {
-        let Some(&Op::Task(task)) = self.ops.get(&op) else { return };
+        let Some(&Op::Task(task)) = self.operations.ops.get(&op) else { return };
         if let TaskState::Placed { procs } = self.situation.task(task).clone() {
             self.task_started(task, procs);
         }
     }
 
     fn task_done(&mut self, task: TaskId, at: f64, report: &Report) -> Result<(), BackendError> {
-        self.task_op[task.index()] = None;
+        self.operations.task_op[task.index()] = None;
         self.give_back_to_pools(task);
         let (procs, since) = match self.situation.task(task).clone() {
             TaskState::Running { procs, since } => (procs, since),
@@ -110,7 +112,7 @@ impl Engine<'_, '_> {
         let idle =
             matches!(self.situation.task(task), TaskState::Waiting | TaskState::Placed { .. });
         let holders = self.situation.holders_of(procs);
-        let again = self.task_op[task.index()].is_some();
+        let again = self.operations.task_op[task.index()].is_some();
         if !idle || again || self.is_lost(&holders) || self.is_abandoned(task) {
             return Ok(());
         }
@@ -131,14 +133,14 @@ impl Engine<'_, '_> {
     ) -> Result<(), BackendError> {
         let holders = self.situation.holders_of(procs);
         let after_all = self.runs_after_all(task);
-        self.open -= 1;
-        self.ended.push(task);
+        self.instant.open -= 1;
+        self.instant.ended.push(task);
         let placement = Placement::wide(procs, since, at.max(since));
         self.situation.set_task(task, TaskState::Done(placement));
         self.situation.progress[task.index()] = 1.0;
         self.situation.earlier.remove(&task);
-        if self.situation.tasks.done() > self.most_done {
-            (self.most_done, self.begun_since) = (self.situation.tasks.done(), 0);
+        if self.situation.tasks.done() > self.stall.most_done {
+            (self.stall.most_done, self.stall.begun_since) = (self.situation.tasks.done(), 0);
         }
         self.attempt_succeeded(task);
         self.teach_kind_memory(task);
@@ -149,8 +151,8 @@ impl Engine<'_, '_> {
         let workflow = self.situation.workflow.clone();
         for file in workflow.outputs(task) {
             // An earlier result may still be on its way to where there is a new one now.
-            if let Some(&stale) = self.arriving.get(&(file, holders.clone())) {
-                self.break_off(stale, "made anew where it was going")?;
+            if let Some(&stale) = self.movements.arriving.get(&(file, holders.clone())) {
+                self.break_off(stale, "made again where it was going")?;
             }
             holders.hosts().iter().for_each(|&host| self.monitor.is_there(file, host));
             let copies = &mut self.situation.copies[file.index()];
@@ -159,7 +161,7 @@ impl Engine<'_, '_> {
             copies.push(FileCopy::original(holders.clone()));
         }
         self.after_end(task)?;
-        self.events.push(Event::TaskFinished(task));
+        self.instant.events.push(Event::TaskFinished(task));
         self.log(Happening::TaskFinished { task });
         Ok(())
     }
@@ -209,8 +211,8 @@ impl Engine<'_, '_> {
         procs: &[ProcId],
         error: &OpError,
     ) -> Result<(), BackendError> {
-        self.counters.failures += 1;
-        self.task_op[task.index()] = None;
+        self.recorder.counters.failures += 1;
+        self.operations.task_op[task.index()] = None;
         self.give_back_to_pools(task);
         self.lose_computation(task);
         // It has to begin again, wherever the plan puts it.
@@ -220,10 +222,10 @@ impl Engine<'_, '_> {
         self.situation.set_task(task, TaskState::Waiting);
         self.situation.progress[task.index()] = 0.0;
         self.log(Happening::TaskFailed { task, reason: error.to_string() });
-        self.events.push(Event::TaskFailed(task));
+        self.instant.events.push(Event::TaskFailed(task));
         if self.is_abandoned(task) {
             self.queues.remove(task);
-            self.open -= 1;
+            self.instant.open -= 1;
             return Ok(());
         }
         self.see_what_cannot_run();
@@ -234,7 +236,7 @@ impl Engine<'_, '_> {
             OpError::Lost { .. } => Ok(()),
             OpError::Memory { grant, peak } => self.ran_out_of_memory(task, procs, (*grant, *peak)),
             OpError::NotNow(_) => {
-                self.counters.failures -= 1;
+                self.recorder.counters.failures -= 1;
                 self.put_off(task, procs);
                 Ok(())
             }
@@ -245,28 +247,28 @@ impl Engine<'_, '_> {
     /// Whether an operation under way uses a host.
     pub(super) fn uses(&self, host: HostId) -> bool {
         let on = |procs: &[ProcId]| procs.iter().any(|p| self.situation.host_of[p.index()] == host);
-        self.ops.values().any(|op| match op {
+        self.operations.ops.values().any(|op| match op {
             Op::Task(task) => self.situation.task(*task).procs().is_some_and(on),
-            Op::Transfer(id) => self.transfers.get(id).is_some_and(|t| t.uses(host)),
+            Op::Transfer(id) => self.movements.transfers.get(id).is_some_and(|t| t.uses(host)),
             Op::Stopping { procs, .. } => on(procs),
             Op::Draining(_) | Op::Ending => false,
         })
     }
 
-    /// Everything on the host is gone: what computes, what arrives, and what lies there unless
+    /// Everything on the host is gone: what computes, what arrives, and what is there unless
     /// the host keeps its data until it is back.
     pub(super) fn host_lost(&mut self, host: HostId, keeps_data: bool) -> Result<(), BackendError> {
         if !keeps_data {
             let place = self.situation.place_of(host);
-            self.shelved.retain(|(at, ..)| *at != place);
+            self.movements.shelved.retain(|(at, ..)| *at != place);
         }
         if std::mem::replace(&mut self.situation.lost[host.index()], true) {
             return Ok(());
         }
-        self.counters.hosts_lost += 1;
+        self.recorder.counters.hosts_lost += 1;
         self.situation.view.availability[host.index()] = 0.0;
         self.log(Happening::HostLost { host });
-        self.events.push(Event::HostLost(host));
+        self.instant.events.push(Event::HostLost(host));
         let touches =
             |procs: &[ProcId]| procs.iter().any(|p| self.situation.host_of[p.index()] == host);
         let gone = |(_, op): &(&OpId, &Op)| match op {
@@ -275,7 +277,7 @@ impl Engine<'_, '_> {
             _ => false,
         };
         let gone: Vec<(OpId, Op)> =
-            self.ops.iter().filter(gone).map(|(id, op)| (*id, op.clone())).collect();
+            self.operations.ops.iter().filter(gone).map(|(id, op)| (*id, op.clone())).collect();
         for (id, op) in gone {
             let procs = match op {
                 Op::Task(task) => {
@@ -288,7 +290,7 @@ impl Engine<'_, '_> {
                 Op::Stopping { procs, .. } => procs,
                 _ => continue,
             };
-            self.ops.insert(id, Op::Draining(procs));
+            self.operations.ops.insert(id, Op::Draining(procs));
         }
         let gathers = |t: &TaskId| match self.situation.task(*t) {
             TaskState::Placed { procs } => {
@@ -304,7 +306,7 @@ impl Engine<'_, '_> {
             self.transfer_lost(transfer)?;
         }
         self.rescue_moved();
-        // What several hosts share outlives each of them, what lies on a store all.
+        // What several hosts share outlives each of them, what is on a store all.
         let place = self.situation.place_of(host);
         let files = match self.situation.living_host(place) {
             None if !self.situation.central => self.situation.copies.len(),
@@ -314,11 +316,11 @@ impl Engine<'_, '_> {
             let file = FileId::new(index);
             let copies = &mut self.situation.copies[index];
             for copy in copies.extract_if(.., |c| c.holders.touches(place)) {
-                self.events.push(Event::CopyLost { file, holders: copy.holders.clone() });
+                self.instant.events.push(Event::CopyLost { file, holders: copy.holders.clone() });
                 if keeps_data && copy.is_complete() {
-                    self.shelved.push((place, file, copy));
+                    self.movements.shelved.push((place, file, copy));
                 } else {
-                    self.monitor.hope_anew();
+                    self.monitor.reset_stall();
                 }
             }
         }
@@ -332,12 +334,12 @@ impl Engine<'_, '_> {
         let availability = self.level_now(host);
         self.situation.view.availability[host.index()] = availability;
         self.attempts.end_pauses(self.situation.now);
-        self.events.push(Event::HostBack(host));
+        self.instant.events.push(Event::HostBack(host));
         self.log(Happening::HostBack { host });
         self.log(Happening::HostChanged { host, availability });
         let mut writers: Vec<TaskId> = Vec::new();
         let place = self.situation.place_of(host);
-        for (_, file, copy) in self.shelved.extract_if(.., |(at, ..)| *at == place) {
+        for (_, file, copy) in self.movements.shelved.extract_if(.., |(at, ..)| *at == place) {
             let copies = &mut self.situation.copies[file.index()];
             if copies.iter().all(|c| c.holders != copy.holders) {
                 copies.push(copy);
@@ -359,7 +361,7 @@ impl Engine<'_, '_> {
             let state = self.situation.task(task);
             let waits = matches!(state, TaskState::Waiting | TaskState::Placed { .. });
             if waits
-                && self.task_op[task.index()].is_none()
+                && self.operations.task_op[task.index()].is_none()
                 && self.situation.restorable(task).is_some()
             {
                 self.restore(task)?;
@@ -373,14 +375,14 @@ impl Engine<'_, '_> {
         let Some(placement) = self.situation.earlier.remove(&task) else { return Ok(()) };
         self.queues.remove(task);
         self.runs_after_all(task);
-        self.open -= usize::from(!self.is_abandoned(task));
-        self.counters.restored += 1;
-        self.counters.lost_seconds -= placement.seconds();
+        self.instant.open -= usize::from(!self.is_abandoned(task));
+        self.recorder.counters.restored += 1;
+        self.recorder.counters.lost_seconds -= placement.seconds();
         self.situation.set_task(task, TaskState::Done(placement));
         self.situation.progress[task.index()] = 1.0;
         self.see_what_cannot_run();
         self.after_end(task)?;
-        self.events.push(Event::TaskRestored(task));
+        self.instant.events.push(Event::TaskRestored(task));
         self.log(Happening::TaskRestored { task });
         self.break_off_orphans()
     }
@@ -388,7 +390,7 @@ impl Engine<'_, '_> {
     /// Counts the time a task has computed as lost.
     pub(super) fn lose_computation(&mut self, task: TaskId) {
         if let TaskState::Running { since, .. } = self.situation.task(task) {
-            self.counters.lost_seconds += self.situation.now - since;
+            self.recorder.counters.lost_seconds += self.situation.now - since;
         }
     }
 

@@ -57,7 +57,7 @@ impl Engine<'_, '_> {
             while let Some((file, to)) = queue.front() {
                 let (file, to) = (*file, to.clone());
                 let there = self.situation.has_at(file, &to);
-                let comes = self.arriving.contains_key(&(file, to.clone()));
+                let comes = self.movements.arriving.contains_key(&(file, to.clone()));
                 if there || comes || self.is_lost(&to) {
                     queue.pop_front();
                     continue;

@@ -10,60 +10,63 @@ use slackline_model::{FileId, HostId, TaskId};
 const ROUNDS: usize = 10_000;
 
 impl Engine<'_, '_> {
-    /// Whether no event to come could help: nothing advances, nothing that is off or stands still
+    /// Whether no event to come could help: nothing advances, nothing that is off or is stopped
     /// comes back, nobody is about to decide, see, try again or arrive.
     pub(super) fn is_stuck(&mut self) -> bool {
-        if self.goes_in_circles() {
+        if self.is_livelocked() {
             return true;
         }
-        let decided = self.thinking.as_ref().filter(|thought| !thought.idle).is_some();
+        let decided = self.steering.thinking.as_ref().filter(|thought| !thought.idle).is_some();
         let pending = decided || self.own_date() < f64::INFINITY;
-        self.outlook = self.backend.outlook(self.quiet_since);
-        match self.outlook {
+        self.stall.outlook = self.backend.outlook(self.stall.quiet_since);
+        match self.stall.outlook {
             Liveness::Busy => {
                 self.stir();
                 false
             }
             _ if pending => false,
             Liveness::Revives => false,
-            Liveness::Unknown if self.situation.now - self.quiet_since < self.settings.patience => {
+            Liveness::Unknown
+                if self.situation.now - self.stall.quiet_since < self.settings.patience =>
+            {
                 false
             }
             // A policy that asked to be woken up may decide something else then, once.
             _ => {
                 // What was there to see while it still thought it is told of afterwards.
-                let sees = self.monitor.gives_hope() || self.woken_to_see;
-                let sleeps = self.wake_at == f64::INFINITY && self.thinking.is_none();
-                sleeps || (self.woken_in_vain && !sees)
+                let sees = self.monitor.gives_hope() || self.stall.woken_to_see;
+                let sleeps =
+                    self.steering.wake_at == f64::INFINITY && self.steering.thinking.is_none();
+                sleeps || (self.stall.idle_wakeup && !sees)
             }
         }
     }
 
-    pub(super) fn goes_in_circles(&self) -> bool {
+    pub(super) fn is_livelocked(&self) -> bool {
         let now = &self.situation;
         // Each task and each file may need operations of its own before the next task is done.
-        self.rounds > ROUNDS + 8 * now.tasks.len()
-            || self.begun_since > ROUNDS + 8 * (now.tasks.len() + now.copies.len())
+        self.stall.rounds > ROUNDS + 8 * now.tasks.len()
+            || self.stall.begun_since > ROUNDS + 8 * (now.tasks.len() + now.copies.len())
     }
 
     /// Something began or ended.
     pub(super) fn stir(&mut self) {
-        self.quiet_since = self.situation.now;
-        self.hope_anew();
+        self.stall.quiet_since = self.situation.now;
+        self.reset_stall();
     }
 
     /// The work or its data changed: what was of no use to a policy before may be now.
-    pub(super) fn hope_anew(&mut self) {
-        self.woken_in_vain = false;
-        self.woken_early = false;
-        self.monitor.hope_anew();
+    pub(super) fn reset_stall(&mut self) {
+        self.stall.idle_wakeup = false;
+        self.stall.woken_early = false;
+        self.monitor.reset_stall();
     }
 
     /// The first few tasks that wait, and for what.
-    pub(super) fn who_waits(&self) -> String {
+    pub(super) fn describe_stall(&self) -> String {
         let workflow = &self.situation.workflow;
         let mut reasons = Vec::new();
-        if self.goes_in_circles() {
+        if self.is_livelocked() {
             return format!("decisions go in circles at {}", fmt_seconds(self.situation.now));
         }
         if !self.attempts.abandoned.is_empty() {
@@ -87,7 +90,7 @@ impl Engine<'_, '_> {
                 reasons.push(reason);
             }
         }
-        if self.open == 0 {
+        if self.instant.open == 0 {
             return "a copy that was asked for never arrives".to_string();
         }
         // A host that keeps files and computes nothing is no help.
@@ -97,9 +100,12 @@ impl Engine<'_, '_> {
             let named = open.by_ref().take(3).map(|t| format!("'{}'", workflow.task_name(t)));
             let named = named.collect::<Vec<_>>().join(", ");
             let more = if open.next().is_some() { ", ..." } else { "" };
-            return format!("all hosts are gone, {} tasks are not done: {named}{more}", self.open);
+            return format!(
+                "all hosts are gone, {} tasks are not done: {named}{more}",
+                self.instant.open
+            );
         }
-        format!("{} tasks wait: {}", self.open, reasons.join("; "))
+        format!("{} tasks wait: {}", self.instant.open, reasons.join("; "))
     }
 
     fn why_waits(&self, task: TaskId) -> String {
@@ -126,7 +132,7 @@ impl Engine<'_, '_> {
         }
         let still = used.iter().find(|h| !self.situation.computes(**h));
         if let Some(host) = still {
-            return format!("'{name}' waits for host '{}', which stands still", host_name(host));
+            return format!("'{name}' waits for host '{}', which is stopped", host_name(host));
         }
         let on = used.iter().map(|h| format!("'{}'", host_name(h))).collect::<Vec<_>>();
         let on = on.join(", ");
@@ -155,7 +161,7 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// Whether a file that existed lies nowhere any more.
+    /// Whether a file that existed is nowhere any more.
     fn is_gone(&self, file: FileId) -> bool {
         let existed = match self.situation.workflow.producer(file) {
             Some(producer) => self.situation.task(producer).is_done(),

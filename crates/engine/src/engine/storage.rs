@@ -2,12 +2,12 @@
 //! brought more or writes more than that, whatever the policy.
 //!
 //! A task is let in as a whole: there must be room for all that it reads and writes beside what the
-//! tasks let in before read and write, and what lies nowhere else. Then its inputs may come and it may
+//! tasks let in before read and write, and what is nowhere else. Then its inputs may come and it may
 //! start. Where there is none, it takes the room of those that have not started and come after it: those
 //! first in a queue come before all others, then the order of the plan, then the lower task. So somebody
 //! can always go on. Room is made by dropping files that also lie elsewhere, or that no task will read
 //! any more and that are no results, and that nobody who is let in reads, the least recently used first.
-//! Who finds no room waits and asks again whenever something has happened.
+//! A request without room waits and is repeated after every event.
 //!
 //! On one bounded storage that all hosts share, a task is let in only if the others can still be done one at a time
 //! after it (`safe`): files held for later readers could otherwise fill it for good.
@@ -57,7 +57,7 @@ impl Stores {
         std::mem::take(&mut self.refused)
     }
 
-    /// A file lies there from the start, is brought, written or read.
+    /// A file is there from the start, is brought, written or read.
     pub(super) fn touch(&mut self, file: FileId, place: HostId, now: f64) {
         if let Some(store) = self.of.get_mut(&place) {
             store.used_at.insert(file, now);
@@ -126,7 +126,7 @@ impl Engine<'_, '_> {
         task: Option<TaskId>,
     ) -> Result<bool, BackendError> {
         self.forget_past(place);
-        let begun = |t: TaskId| self.task_op[t.index()].is_some();
+        let begun = |t: TaskId| self.operations.task_op[t.index()].is_some();
         let passes = task
             .is_some_and(|task| self.stores.passed == Some((task, self.situation.tasks.done())));
         let after = |t: TaskId| {
@@ -173,7 +173,12 @@ impl Engine<'_, '_> {
         let mut kept: BTreeSet<FileId> = files.iter().copied().collect();
         kept.extend(let_in.iter().flat_map(|&t| self.files_of(t)));
         let (mut spare, mut fixed): (Vec<(f64, FileId)>, Vec<FileId>) = (Vec::new(), Vec::new());
-        for (&file, &used) in store.used_at.iter().filter(|(file, _)| !kept.contains(file)) {
+        // What was only promised to those who lose their room takes none.
+        let is_there = |file: FileId| {
+            self.situation.copies[file.index()].iter().any(|copy| copy.holders == holders)
+        };
+        let others = store.used_at.iter().filter(|(file, _)| !kept.contains(file));
+        for (&file, &used) in others.filter(|(file, _)| is_there(**file)) {
             if self.may_drop(file, &holders) { spare.push((used, file)) } else { fixed.push(file) }
         }
         kept.extend(fixed);
@@ -215,12 +220,13 @@ impl Engine<'_, '_> {
         self.stores.of.insert(place, store);
     }
 
-    /// Whether a file that lies there also lies elsewhere, and nobody sends it from there.
+    /// Whether a file that is there also is elsewhere, and nobody sends it from there.
     fn may_drop(&self, file: FileId, holders: &Holders) -> bool {
         let copies = &self.situation.copies[file.index()];
         let complete = copies.iter().any(|c| c.holders == *holders && c.is_complete());
         let elsewhere = self.situation.sources(file).any(|s| s != holders && !self.is_lost(s));
-        let leaves = || self.transfers.values().any(|t| t.file == file && t.from == *holders);
+        let leaves =
+            || self.movements.transfers.values().any(|t| t.file == file && t.from == *holders);
         let workflow = &self.situation.workflow;
         let dead = workflow.producer(file).is_some()
             && !workflow.is_result(file)

@@ -40,7 +40,7 @@ impl Engine<'_, '_> {
         from: Option<HostId>,
         to: &Holders,
     ) -> Result<Option<u64>, BackendError> {
-        if let Some(&under_way) = self.arriving.get(&(file, to.clone())) {
+        if let Some(&under_way) = self.movements.arriving.get(&(file, to.clone())) {
             return Ok(Some(under_way));
         }
         if self.attempts.rests_moving(file, to) || !self.makes_room(file, to)? {
@@ -54,7 +54,7 @@ impl Engine<'_, '_> {
             // What went away unnoticed is noticed now.
             let gone = from.hosts().iter().fold(false, |gone, &h| self.notice_gone(file, h) | gone);
             if !gone && self.begin_transfer(file, from, to)? {
-                return Ok(self.arriving.get(&(file, to.clone())).copied());
+                return Ok(self.movements.arriving.get(&(file, to.clone())).copied());
             }
         }
     }
@@ -67,8 +67,8 @@ impl Engine<'_, '_> {
         to: &Holders,
     ) -> Result<bool, BackendError> {
         self.count_if_left_behind(file, &from);
-        let id = self.next_transfer;
-        self.next_transfer += 1;
+        let id = self.movements.next_transfer;
+        self.movements.next_transfer += 1;
         let bytes = self.situation.workflow.file_bytes(file);
         let charged = self.situation.charges_local();
         let moved = from.blocks_to(to, bytes).filter(|b| b.moves() || charged);
@@ -80,12 +80,12 @@ impl Engine<'_, '_> {
         match self.backend.transfer(op, Movement { file, blocks: &blocks, since }) {
             Ok(_) => {}
             Err(OpError::Lost { host: Some(host), .. }) => {
-                self.ops.remove(&op);
+                self.operations.ops.remove(&op);
                 self.found_gone(host, self.situation.now)?;
                 return Ok(to.touches(host)); // no other source would do then
             }
             Err(error) => {
-                self.ops.remove(&op);
+                self.operations.ops.remove(&op);
                 self.move_failed(file, from, to, &error)?;
                 return Ok(true);
             }
@@ -93,7 +93,7 @@ impl Engine<'_, '_> {
         for &Block { from, to, bytes } in &*blocks {
             self.log(Happening::TransferStarted { file, from, to, bytes });
         }
-        self.arriving.insert((file, to.clone()), id);
+        self.movements.arriving.insert((file, to.clone()), id);
         let copies = &mut self.situation.copies[file.index()];
         copies.retain(|c| c.holders != *to || (from == *to && c.from.is_none()));
         copies.reserve_exact(1); // mostly the last one
@@ -101,7 +101,7 @@ impl Engine<'_, '_> {
         copies.push(FileCopy { holders, from: source, fraction: 0.0, turn: id });
         let departure = self.departs(&blocks).map(Box::new);
         let to = to.clone();
-        self.transfers.insert(id, Transfer { file, from, to, blocks, op, departure });
+        self.movements.transfers.insert(id, Transfer { file, from, to, blocks, op, departure });
         Ok(true)
     }
 
@@ -116,10 +116,10 @@ impl Engine<'_, '_> {
 
     /// A copy that a migration left behind serves after all.
     pub(super) fn count_if_left_behind(&mut self, file: FileId, holders: &Holders) {
-        if let Some(used) = self.left_behind.get_mut(&(file, holders.clone()))
+        if let Some(used) = self.movements.left_behind.get_mut(&(file, holders.clone()))
             && !std::mem::replace(used, true)
         {
-            self.counters.copies_used += 1;
+            self.recorder.counters.copies_used += 1;
         }
     }
 
@@ -150,7 +150,7 @@ impl Engine<'_, '_> {
     }
 
     pub(super) fn file_arrived(&mut self, id: u64, at: f64, report: &Report) {
-        let Some(transfer) = self.transfers.remove(&id) else { return };
+        let Some(transfer) = self.movements.transfers.remove(&id) else { return };
         let Transfer { file, from, to, blocks, departure, .. } = transfer;
         self.learn_way(departure.map(|departure| *departure), &blocks, at, report);
         // Blocks of a file that weighs something else than stated differ by the same share.
@@ -163,7 +163,7 @@ impl Engine<'_, '_> {
         };
         for &Block { from, to, bytes } in &*blocks {
             let real = weighs(bytes);
-            self.counters.bytes_moved += real.unwrap_or(bytes);
+            self.recorder.counters.bytes_moved += real.unwrap_or(bytes);
             self.log(Happening::TransferFinished { file, from, to, bytes: real });
         }
         for &host in from.hosts().iter().chain(to.hosts()) {
@@ -171,9 +171,9 @@ impl Engine<'_, '_> {
         }
         to.hosts().iter().for_each(|&host| self.monitor.is_there(file, host));
         self.move_succeeded(file, &to);
-        self.arriving.remove(&(file, to.clone()));
-        self.asked.remove(&id);
-        self.counters.transfers += 1;
+        self.movements.arriving.remove(&(file, to.clone()));
+        self.movements.asked.remove(&id);
+        self.recorder.counters.transfers += 1;
         let arriving = |c: &&mut FileCopy| c.holders == to && !c.is_complete();
         if let Some(copy) = self.situation.copies[file.index()].iter_mut().find(arriving) {
             copy.fraction = 1.0;
@@ -186,26 +186,26 @@ impl Engine<'_, '_> {
             }
         }
         readers.into_iter().for_each(|reader| self.touch_reader(reader));
-        self.events.push(Event::TransferFinished { file, to });
+        self.instant.events.push(Event::TransferFinished { file, to });
     }
 
     /// A transfer broke off by itself: the policy is told, somebody may have to ask again.
     pub(super) fn transfer_failed(&mut self, id: u64, error: &OpError) -> Result<(), BackendError> {
-        let Some(transfer) = self.transfers.get(&id) else { return Ok(()) };
+        let Some(transfer) = self.movements.transfers.get(&id) else { return Ok(()) };
         let (file, from, to) = (transfer.file, transfer.from.clone(), transfer.to.clone());
         self.end_transfer(id, &error.to_string());
         if !matches!(error, OpError::Lost { host: Some(_), .. }) {
             self.move_failed(file, from, &to, error)?;
         }
         self.queues.look_again();
-        self.events.push(Event::TransferFailed { file, to });
+        self.instant.events.push(Event::TransferFailed { file, to });
         Ok(())
     }
 
     /// Stops a transfer and forgets what had arrived of it.
     pub(super) fn break_off(&mut self, id: u64, why: &str) -> Result<(), BackendError> {
         let Some(op) = self.end_transfer(id, why) else { return Ok(()) };
-        if let Some(state) = self.ops.get_mut(&op) {
+        if let Some(state) = self.operations.ops.get_mut(&op) {
             *state = Op::Ending;
             self.backend.cancel(op)?;
         }
@@ -214,20 +214,20 @@ impl Engine<'_, '_> {
 
     /// Forgets a transfer and what had arrived of it; gives its operation.
     fn end_transfer(&mut self, id: u64, why: &str) -> Option<OpId> {
-        let mut transfer = self.transfers.remove(&id)?;
+        let mut transfer = self.movements.transfers.remove(&id)?;
         self.arrives_not(transfer.departure.take().map(|departure| *departure));
         let file = transfer.file;
         let share = self.measure(transfer.op);
         let received = share * transfer.bytes();
-        self.counters.lost_bytes += received;
-        self.counters.bytes_moved += received;
+        self.recorder.counters.lost_bytes += received;
+        self.recorder.counters.bytes_moved += received;
         for block in &*transfer.blocks {
             let (from, to, reason) = (block.from, block.to, why.to_string());
             let bytes = share * block.bytes;
             self.log(Happening::TransferFailed { file, from, to, bytes, reason });
         }
-        self.arriving.remove(&(file, transfer.to.clone()));
-        self.asked.remove(&id);
+        self.movements.arriving.remove(&(file, transfer.to.clone()));
+        self.movements.asked.remove(&id);
         let copies = &mut self.situation.copies[file.index()];
         copies.retain(|c| c.holders != transfer.to || c.is_complete());
         Some(transfer.op)
@@ -244,9 +244,10 @@ impl Engine<'_, '_> {
             })
         };
         let orphans: Vec<u64> = self
+            .movements
             .transfers
             .iter()
-            .filter(|(id, t)| !self.asked.contains(id) && !wanted(t))
+            .filter(|(id, t)| !self.movements.asked.contains(id) && !wanted(t))
             .map(|(&id, _)| id)
             .collect();
         for id in orphans {
@@ -258,7 +259,7 @@ impl Engine<'_, '_> {
     /// The share of a transfer that has passed by what was learnt of its way, where the backend has no
     /// better means than the time.
     pub(super) fn learnt_passed(&self, id: u64) -> Option<f64> {
-        let transfer = self.transfers.get(&id).filter(|_| self.abilities.guesses)?;
+        let transfer = self.movements.transfers.get(&id).filter(|_| self.abilities.guesses)?;
         let elapsed = self.situation.now - transfer.departure.as_ref()?.date();
         let whole = self.situation.view.network.together(transfer.blocks.iter().copied());
         (whole > 0.0).then(|| (elapsed / whole).clamp(0.0, NEARLY))
@@ -266,13 +267,13 @@ impl Engine<'_, '_> {
 
     /// Transfers that use a host.
     pub(super) fn transfers_of(&self, host: HostId) -> Vec<u64> {
-        self.transfers.iter().filter(|(_, t)| t.uses(host)).map(|(&id, _)| id).collect()
+        self.movements.transfers.iter().filter(|(_, t)| t.uses(host)).map(|(&id, _)| id).collect()
     }
 
     /// The operation of a transfer is gone with a host.
     pub(super) fn transfer_lost(&mut self, id: u64) -> Result<(), BackendError> {
-        if let Some(op) = self.transfers.get(&id).map(|t| t.op) {
-            self.ops.remove(&op);
+        if let Some(op) = self.movements.transfers.get(&id).map(|t| t.op) {
+            self.operations.ops.remove(&op);
             let error = OpError::Lost { host: Some(HostId(0)), why: "a host is gone".to_string() };
             self.transfer_failed(id, &error)?;
         }

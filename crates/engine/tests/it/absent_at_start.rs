@@ -40,7 +40,7 @@ fn every_policy_works_with_all_hosts_that_come_back() {
     all_use_what_comes(&world);
 }
 
-/// Who follows one plan follows it while there is a host: another that comes later is left alone.
+/// A static plan is followed as long as there is a host; hosts that join later are not used.
 #[test]
 fn a_static_plan_is_kept_when_a_host_joins_others() {
     let mut world = world();

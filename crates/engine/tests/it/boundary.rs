@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use slackline_engine::{
-    Arrivals, Coming, Ending, Execution, Inputs, Outcome, Settings, Simulated, Unfolding,
+    Arrivals, Coming, Ending, Execution, Inputs, Outcome, Settings, Simulated, SupplyError,
+    Unfolding,
 };
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, Matrix, PlatformBuilder, RoutingKind,
@@ -70,7 +71,7 @@ fn fdws_serves_three_workflows_as_published() {
     let problem = Problem::new(&all, &platform).unwrap();
     let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
     let models = Models::preset("matrix").unwrap();
-    let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
     let mut policy = Concurrent::new(Pool::OneEach, Order::Progress, Place::FirstFinish);
     let first = supply.first().unwrap();
     let settings = Settings { anticipated: true, ..Settings::default() };
@@ -116,7 +117,8 @@ fn a_workflow_arrives_when_half_of_the_one_before_is_done() {
     let models = Models::preset("matrix").unwrap();
     let of_graphs = |e: &&slackline_react::registry::Entry| !e.needs.contains(&Need::Independent);
     for entry in slackline_react::registry::ALL.iter().filter(of_graphs) {
-        let mut backend = Simulated::new(&platform, models.clone(), Box::new(truth)).unwrap();
+        let mut backend =
+            Simulated::new(platform.clone(), models.clone(), Box::new(truth)).unwrap();
         let planner = slackline_schedule::registry::find("heft").unwrap();
         let period = slackline_react::gtp::Period::Seconds(1.0);
         let options = Options { period, ..Options::new(planner) };
@@ -173,7 +175,7 @@ fn a_work_queue_sends_a_shared_file_once_per_cluster() {
     let (w, p) = (Arc::new(b.build().unwrap()), Arc::new(sweep_platform()));
     let models = Models::preset("fifo").unwrap();
     let truth = |_: TaskId, _: &[ProcId]| 3.0;
-    let mut backend = Simulated::new(&p, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(p.clone(), models, Box::new(truth)).unwrap();
     let execution = Execution { inputs: Inputs::At(HostId(0)), ..Execution::new(w, p.clone()) };
     let outcome = execution.run(&mut WorkQueue::default(), &mut backend).unwrap();
     assert_eq!(outcome.ending, Ending::Finished);
@@ -214,12 +216,12 @@ fn dmheft_places_tasks_that_appear_over_several_hosts() {
             let half = more.add_task(moldable(name, 4.0)).unwrap();
             more.add_edge(ended, half, 4.0).unwrap();
         }
-        more.build().map(Some).map_err(|e| e.to_string())
+        more.build().map(Some).map_err(|e| SupplyError::from(e.to_string()))
     };
     let work = [8.0, 4.0, 4.0];
     let truth = |task: TaskId, procs: &[ProcId]| work[task.index()] / procs.len() as f64;
     let models = Models::preset("matrix").unwrap();
-    let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
     let mut supply = Unfolding(unfold);
     let execution =
         Execution { supply: Some(&mut supply), ..Execution::new(workflow, platform.clone()) };
@@ -252,9 +254,10 @@ fn dmheft_places_tasks_that_appear_over_several_hosts() {
 fn sources(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => sources(&path, found),
-            false => found.push(path),
+        if path.is_dir() {
+            sources(&path, found);
+        } else {
+            found.push(path);
         }
     }
 }

@@ -167,7 +167,7 @@ fn a_host_that_is_back_may_have_kept_its_data() {
             if task.0 == procs[0].0 { [2.0, 3.0][task.index()] } else { 9.0 }
         };
         let models = Models::preset("fifo").unwrap();
-        let backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+        let backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
         let mut policy = StaticPlan::new(heft(), Transfers::Push).without_restart();
         let (wf, pf) = (Arc::new(w.clone()), Arc::new(nominal.clone()));
         run(wf, pf, &mut policy, &mut backend.in_world(&world), Settings::default()).unwrap()
@@ -219,7 +219,7 @@ impl Policy for ToldOfAll {
     }
 }
 
-/// Says the same whenever it is called, and remembers why that was refused.
+/// Returns the same at every call, and remembers why that was refused.
 struct Stubborn {
     says: Decision,
     told: Vec<String>,
@@ -279,7 +279,7 @@ fn a_decision_that_breaks_a_rule_is_refused_with_the_rule() {
     assert!(why.contains("'v0' has no processor"), "{why}");
 }
 
-/// Who takes records as they come gets all of them, whatever of them is kept.
+/// A listener gets every record, whichever of them are kept.
 #[test]
 fn a_trace_can_be_told_and_kept_without_levels() {
     let stage = || {

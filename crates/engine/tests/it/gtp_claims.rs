@@ -1,4 +1,4 @@
-//! What the GTP thesis says must hold in every run, or follows from its rules: promises without
+//! Claims of the GTP thesis for every run, and consequences of its rules: promises without
 //! contention, few remappings, a mapping that nothing disturbs, failures at any moment.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
@@ -59,7 +59,7 @@ fn promised(w: &Workflow, p: &slackline_model::Platform) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(slackline_testkit::cases(100))]
 
     /// Alone on its links a plan takes as long as promised; with contention never less.
     #[test]
@@ -132,7 +132,7 @@ proptest! {
     }
 }
 
-/// What has to be done again, from below: begin with nothing, add any finished task whose data is needed and
+/// The tasks to repeat, from below: begin with nothing, add any finished task whose data is needed and
 /// gone, until nothing is missing. The least such set.
 fn least_rewound(now: &Situation, reuse_copies: bool) -> HashSet<TaskId> {
     let problem = now.problem().unwrap();
@@ -196,7 +196,7 @@ impl Policy for Checked {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(slackline_testkit::cases(40))]
 
     /// Every processor dies once, just before every look: all runs end, and no more is done again
     /// than must be.

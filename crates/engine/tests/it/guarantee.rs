@@ -1,11 +1,12 @@
-//! What `slackline` guarantees, over random small worlds: where nothing happens it ends no later than
+//! Guarantees of `slackline`, over random small cases: where nothing happens it ends no later than
 //! `static` with any window and moves nothing; anywhere, it follows another plan only where that was shown
 //! to end sooner than the one under way.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use crate::common;
 
-use common::world::{World, cases, plain};
+use common::cases;
+use common::world::{World, plain};
 use proptest::prelude::*;
 use slackline_engine::{DecisionLog, Dispatch, Ending, Logged, Outcome};
 use slackline_react::{Decision, Policy, Slackline, StaticPlan, Transfers};
@@ -19,7 +20,7 @@ const WINDOWS: [Transfers; 4] = [
     Transfers::Pull { window: 1 },
 ];
 
-/// How much later than `static` a run may end where nothing happens.
+/// Largest accepted ratio to the end of `static` where nothing happens.
 const LATER: f64 = 1.005;
 
 fn run(world: &World, policy: &mut dyn Policy) -> Outcome {

@@ -1,10 +1,10 @@
-//! A run that was cut off anywhere goes on from its journal as if nothing had been: the same
+//! A run that was cut off anywhere continues from its journal as if nothing had been: the same
 //! decisions, the same end, nothing done twice.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use crate::common;
 
-use common::forward::forward;
+use common::forward;
 use common::{Change, grid, with_backend, workflow};
 use slackline_engine::{
     Accepted, Backend, BackendError, Computation, DecisionLog, Ending, Journal, Journaled, Logged,
@@ -123,7 +123,7 @@ fn a_run_cut_off_after_any_record_goes_on() {
                 assert!(why.to_string().contains("cut off"), "{why}");
                 let journal = kept.borrow().clone();
                 assert_eq!(journal.records, whole.borrow().records[..length]);
-                // The machines are still there; the engine and the policy begin anew.
+                // The machines are still there; the engine and the policy begin again.
                 let mut resumed = Resumed::new(journal, &mut counting);
                 let (outcome, again) = drive(&w, &p, entry, &mut resumed);
                 let at = format!("{} {seed} cut after {length} of {records}", entry.name);

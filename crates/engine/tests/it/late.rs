@@ -1,11 +1,12 @@
 //! The same worlds behind a backend that answers late, in another order, twice, or not at all,
-//! and whose operations fail of themselves.
+//! and whose operations fail by themselves.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use crate::common;
 
+use common::cases;
 use common::late::{Late, Manners};
-use common::world::{World, cases, harsh, plain};
+use common::world::{World, harsh, plain};
 use proptest::prelude::*;
 use slackline_engine::{Ending, Execution};
 use slackline_model::trace::Happening;

@@ -1,4 +1,4 @@
-//! What a run learns of the network while it goes on, and that a repetition learns the same.
+//! Bandwidths learned during a run, and the same ones in its repetition.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use slackline_engine::{
@@ -64,7 +64,7 @@ fn run(learning: bool, records: &mut Vec<Record>) -> (Outcome, Fixed) {
     let problem = Problem::at_peak(&workflow, &real).unwrap();
     let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
     let models = Models::preset("matrix").unwrap();
-    let mut backend = Simulated::new(&real, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(real.clone(), models, Box::new(truth)).unwrap();
     let mut policy = Fixed::default();
     let settings = Settings { learning, ..Settings::default() };
     let mut most = 0;
@@ -73,20 +73,17 @@ fn run(learning: bool, records: &mut Vec<Record>) -> (Outcome, Fixed) {
         assert!(glance.plan.is_some());
     };
     let execution = || Execution { settings, ..Execution::new(workflow.clone(), stated.clone()) };
-    let outcome = match records.is_empty() {
-        true => {
-            let keep = Box::new(|record: &Record| {
-                records.push(record.clone());
-                Ok(())
-            });
-            let watched = Execution { watch: Some(&mut see), ..execution() };
-            watched.run(&mut policy, &mut Journaled::new(&mut backend, keep)).unwrap()
-        }
-        false => {
-            let journal = Journal { records: records.clone() };
-            let charges = slackline_engine::Backend::charges(&backend);
-            execution().run(&mut policy, &mut Resumed::repeat(journal, charges)).unwrap()
-        }
+    let outcome = if records.is_empty() {
+        let keep = Box::new(|record: &Record| {
+            records.push(record.clone());
+            Ok(())
+        });
+        let watched = Execution { watch: Some(&mut see), ..execution() };
+        watched.run(&mut policy, &mut Journaled::new(&mut backend, keep)).unwrap()
+    } else {
+        let journal = Journal { records: records.clone() };
+        let charges = slackline_engine::Backend::charges(&backend);
+        execution().run(&mut policy, &mut Resumed::repeat(journal, charges)).unwrap()
     };
     assert_eq!(outcome.ending, Ending::Finished);
     (outcome, policy)

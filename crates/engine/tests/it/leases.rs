@@ -4,7 +4,7 @@
 
 use crate::common;
 
-use common::forward::forward;
+use common::forward;
 use common::{simulate, with_backend};
 use slackline_engine::{
     Accepted, Backend, BackendError, Ending, Journal, Journaled, OpError, OpId, Order, Outcome,
@@ -167,7 +167,7 @@ fn a_policy_leases_and_releases() {
 /// A backend whose first leases end as a test says.
 struct Fickle<'b> {
     inner: &'b mut dyn Backend,
-    /// What becomes of the first orders: refused, or ready and gone again at a date.
+    /// Fates of the first orders: refused, or ready and gone again at a date.
     fates: Vec<Fate>,
     orders: usize,
     ends: Vec<(f64, OpId)>,
@@ -247,7 +247,7 @@ fn a_machine_that_goes_while_it_waits_is_ordered_again() {
     assert!(matches!(outcome.ending, Ending::CannotFinish(_)), "{:?}", outcome.ending);
 }
 
-/// Cut off after any record, a run with leases goes on from its journal.
+/// Cut off after any record, a run with leases continues from its journal.
 #[test]
 fn leases_survive_a_cut() {
     let (w, p) = (fork(), cloud(2, 20.0));

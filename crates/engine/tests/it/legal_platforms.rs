@@ -87,9 +87,10 @@ fn tasks() -> impl Strategy<Value = Vec<RandomTask>> {
             1 => (1u32..3).prop_map(|w| (w, w)).boxed(),
             _ => (1u32..3, 0u32..3).prop_map(|(least, more)| (least, least + more)).boxed(),
         };
-        let parents = match dependent {
-            true => prop::collection::vec((0..count, 0u32..3), 0..3).boxed(),
-            false => Just(Vec::new()).boxed(),
+        let parents = if dependent {
+            prop::collection::vec((0..count, 0u32..3), 0..3).boxed()
+        } else {
+            Just(Vec::new()).boxed()
         };
         let inputs = prop::collection::vec(0usize..3, 0..3);
         let sharing =
@@ -235,9 +236,10 @@ impl Case {
             // In a matrix every host is written by itself.
             let single = if matrix { c.count } else { 1 };
             for machine in 0..single {
-                match matrix {
-                    true => writeln!(text, "[host.c{index}-{machine}]").unwrap(),
-                    false => writeln!(text, "[cluster.c{index}]\ncount = {}", c.count).unwrap(),
+                if matrix {
+                    writeln!(text, "[host.c{index}-{machine}]").unwrap();
+                } else {
+                    writeln!(text, "[cluster.c{index}]\ncount = {}", c.count).unwrap();
                 }
                 writeln!(text, "cores = {}\nspeed = \"{}f\"", c.cores, c.speed).unwrap();
                 writeln!(text, "memory = \"{}\"", if c.roomy { "9GB" } else { "1GB" }).unwrap();
@@ -277,9 +279,12 @@ impl Case {
         if matrix {
             text += "[matrix]\nlatency = \"500ms\"\nbandwidth = [\n";
             for from in 0..hosts {
-                let row = (0..hosts).map(|to| match from == to {
-                    true => "\"free\"".to_string(),
-                    false => format!("\"{}Bps\"", 1 + (from * 3 + to * 5) % 7),
+                let row = (0..hosts).map(|to| {
+                    if from == to {
+                        "\"free\"".to_string()
+                    } else {
+                        format!("\"{}Bps\"", 1 + (from * 3 + to * 5) % 7)
+                    }
                 });
                 writeln!(text, "  [{}],", row.collect::<Vec<_>>().join(", ")).unwrap();
             }
@@ -355,9 +360,10 @@ impl Case {
     }
 
     fn limits(&self) -> Limits {
-        match self.limited {
-            true => Limits { budget: Some(1e9), deadline: Some(1e6) },
-            false => Limits::default(),
+        if self.limited {
+            Limits { budget: Some(1e9), deadline: Some(1e6) }
+        } else {
+            Limits::default()
         }
     }
 }
@@ -377,9 +383,10 @@ fn caught(name: &str, run: impl FnOnce() -> Result<(), String>) -> Option<String
 
 /// Refuses an end before the lower bound.
 fn not_before(bound: f64, end: f64) -> Result<(), String> {
-    match end >= bound * (1.0 - 1e-9) {
-        true => Ok(()),
-        false => Err(format!("ends at {end}, before the lower bound {bound}")),
+    if end >= bound * (1.0 - 1e-9) {
+        Ok(())
+    } else {
+        Err(format!("ends at {end}, before the lower bound {bound}"))
     }
 }
 
@@ -484,14 +491,8 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// As many cases as the environment says, else so many.
-fn config(usual: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
-    ProptestConfig { cases: asked.unwrap_or(usual), ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(slackline_testkit::cases(400))]
     #[test]
     fn every_method_plans_and_runs_by_the_rules(case in cases()) {
         check(&case)?;

@@ -2,7 +2,6 @@
 
 mod absent_at_start;
 mod boundary;
-mod common;
 mod copies;
 mod engine;
 mod gtp_claims;
@@ -21,3 +20,5 @@ mod streams;
 mod stuck;
 mod sweeps;
 mod worlds;
+
+use slackline_testkit as common;

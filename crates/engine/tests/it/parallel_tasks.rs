@@ -41,7 +41,7 @@ fn follow(workflow: &Workflow, platform: &Platform, models: Models, procs: &[&[u
     let truth = |task: TaskId, procs: &[ProcId]| {
         problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
     };
-    let mut backend = Simulated::new(platform, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
     let mut policy = StaticPlan::of_schedule(plan, find("cpa").unwrap(), Transfers::Push);
     let (w, p) = (Arc::new(workflow.clone()), Arc::new(platform.clone()));
     let outcome = Execution::new(w, p).run(&mut policy, &mut backend).unwrap();
@@ -118,7 +118,7 @@ fn five_hosts_hand_over_to_three() {
     assert!(close(outcome.makespan, 1.0 + (0.5 + 0.5) + 1.0), "{}", outcome.makespan);
 }
 
-/// What stays is free, or crosses the links of its hosts, as is asked.
+/// Data that stay are free, or cross the links of their hosts, by option.
 #[test]
 fn data_that_stay_may_be_charged() {
     let work = chain(spread("a", 2.0, 0.0), spread("b", 2.0, 0.0), 20.0);
@@ -139,7 +139,7 @@ fn data_that_stay_may_be_charged() {
     assert!(close(outcome.makespan, 1.0 + (0.5 + 2.0) + 2.0), "{}", outcome.makespan);
 }
 
-/// What lies over several hosts is there: nobody makes it again.
+/// Data spread over several hosts are present: their producers are not repeated.
 #[test]
 fn results_of_wide_tasks_are_not_taken_for_lost() {
     let work = chain(spread("a", 4.0, 0.0), spread("b", 4.0, 0.0), 1.0);
@@ -149,7 +149,7 @@ fn results_of_wide_tasks_are_not_taken_for_lost() {
         problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
     };
     let models = Models::parallel_tasks();
-    let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
     let planner = find("hcpa").unwrap();
     let mut policy = Selective::new(planner, Threshold::Always, Transfers::Push);
     let (w, p) = (Arc::new(work.clone()), Arc::new(platform.clone()));
@@ -170,7 +170,7 @@ fn all_parts_advance_together() {
     let platform = b.build().unwrap();
     let mut backend = {
         let seconds = |task: TaskId, _: &[ProcId]| if task.index() == 0 { 4.0 } else { 2.0 };
-        Simulated::new(&platform, Models::parallel_tasks(), Box::new(seconds)).unwrap()
+        Simulated::new(platform.clone(), Models::parallel_tasks(), Box::new(seconds)).unwrap()
     };
     let compute = |task: u32, procs: &'static [ProcId]| Computation {
         task: TaskId(task),

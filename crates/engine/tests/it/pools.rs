@@ -1,4 +1,4 @@
-//! What concurrent tasks share besides cores, with the arithmetic by hand: plans, proofs, bounds, runs that
+//! Resources that concurrent tasks share in addition to cores, with the arithmetic by hand: plans, proofs, bounds, runs that
 //! follow plans, and runs without one.
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
@@ -297,7 +297,7 @@ fn shared() -> impl Strategy<Value = (String, String)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(slackline_testkit::cases(60))]
 
     /// Plans are valid, no sooner than their bounds, and followed to the date; optima are the same on any
     /// number of threads, and more memory makes none worse; forecasts of `slackline` know pools.
@@ -376,12 +376,6 @@ fn two_chains_finish_in_the_room_of_one() {
     }
 }
 
-/// As many cases as the environment says, else so many.
-fn config(usual: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
-    ProptestConfig { cases: asked.unwrap_or(usual), ..ProptestConfig::default() }
-}
-
 /// Random tasks with files, and bytes: each writes one, which later tasks may read.
 fn chained() -> impl Strategy<Value = (Vec<(u32, u32, Vec<usize>)>, usize)> {
     let task = (1u32..9, 1u32..40, prop::collection::vec(0usize..8, 0..3));
@@ -415,9 +409,9 @@ fn least_room(tasks: &[(u32, u32, Vec<usize>)]) -> u32 {
 }
 
 proptest! {
-    #![proptest_config(config(48))]
+    #![proptest_config(slackline_testkit::cases(48))]
 
-    /// Where one order fits one task at a time, every policy finishes.
+    /// Every policy finishes where some order fits one task at a time.
     #[test]
     fn no_run_is_stuck_where_some_order_fits((tasks, cores_each) in chained(), spare in 0u32..30) {
         let room = least_room(&tasks) + spare.saturating_sub(10);
@@ -438,6 +432,114 @@ proptest! {
         for name in ["just-in-time", "static", "slackline", "work-queue", "work-stealing", "gtp", "aheft"] {
             let outcome = stage.run(policy(name).as_mut()).unwrap();
             prop_assert_eq!(outcome.ending, Ending::Finished, "{} in {}", name, room);
+        }
+    }
+}
+
+/// A random problem with pools of every kind: memory, devices, a licence of the platform, an amount of hosts,
+/// windows, and tasks of one or two cores.
+fn every_kind(independent: bool) -> impl Strategy<Value = String> {
+    type One = (u32, u32, u32, u32, usize);
+    let task = (1u32..20, 0u32..20, 1u32..3, 0u32..8, 0usize..8);
+    let host = (20u32..40, 0usize..4, any::<bool>());
+    let tasks = prop::collection::vec(task, 2..9);
+    (tasks, prop::collection::vec(host, 1..4), any::<bool>()).prop_map(move |(tasks, hosts, sends)| {
+        let one = |(at, &(cost, memory, width, takes, _)): (usize, &One)| {
+            let width = if independent { 1 } else { width };
+            let mut text =
+                format!(r#"{{"id": "t{at}", "cost": {cost}, "memory": {memory}, "width": [{width}, {width}]"#);
+            if takes & 1 != 0 {
+                text += r#", "gpus": 1"#;
+            }
+            text += match takes >> 1 {
+                1 => r#", "resources": {"seat": 1}"#,
+                2 => r#", "resources": {"disk": 0.7}"#,
+                3 => r#", "resources": {"seat": 1, "disk": 0.4}"#,
+                _ => "",
+            };
+            text + "}"
+        };
+        let edge = |(at, &(cost, .., from)): (usize, &One)| {
+            (from < at && !independent)
+                .then(|| format!(r#"{{"from": "t{from}", "to": "t{at}", "data": {}}}"#, cost % 5))
+        };
+        let window = |kind: usize| match kind {
+            0 => r#", "windows": [[0, 25], [30, 60], [70, 900]]"#,
+            1 => r#", "windows": [[5, 900]]"#,
+            _ => "",
+        };
+        let list: Vec<String> = tasks.iter().enumerate().map(one).collect();
+        let edges: Vec<String> = tasks.iter().enumerate().filter_map(edge).collect();
+        let (mut machines, mut processors) = (Vec::new(), Vec::new());
+        for (at, &(memory, windows, devices)) in hosts.iter().enumerate() {
+            let gpus = if devices || at == 0 { r#", "gpus": 1"# } else { "" };
+            let windows = window(windows);
+            machines.push(format!(
+                r#"{{"id": "h{at}", "memory": {memory}, "resources": {{"disk": 1.2}}{gpus}{windows}}}"#
+            ));
+            processors.push(cores(&format!("h{at}"), 3));
+        }
+        let (list, edges, machines) = (list.join(", "), edges.join(", "), machines.join(", "));
+        let (processors, speed) = (processors.join(", "), if sends { "1" } else { "null" });
+        format!(
+            r#"{{"tasks": [{list}], "edges": [{edges}], "hosts": [{machines}],
+                "processors": [{processors}], "resources": {{"seat": 1}}, "bandwidth": {speed}}}"#
+        )
+    })
+}
+
+/// Whether every task is in a window of its host.
+fn keeps_windows(problem: &Problem<'_>, schedule: &Schedule) -> bool {
+    schedule.placements.iter().flatten().all(|placement| {
+        let windows = problem.pools().windows(problem.host_of(placement.proc()));
+        let holds = |&(from, to): &(f64, f64)| {
+            from <= placement.start + 1e-9 && placement.finish <= to + 1e-9
+        };
+        windows.is_empty() || windows.iter().any(holds)
+    })
+}
+
+proptest! {
+    #![proptest_config(config(20))]
+
+    /// No planner of the registry exceeds a pool or leaves a window, or ends before the bound.
+    #[test]
+    fn every_planner_keeps_every_pool((chained, loose) in (every_kind(false), every_kind(true))) {
+        for text in [chained, loose] {
+            let stage = stage(&text);
+            let problem = stage.problem().unwrap();
+            let bound = bounds::lower_bound(&problem);
+            let request = Request { iterations: Some(5), ..Request::seeded(1) };
+            for algorithm in registry::ALL.iter().filter(|a| a.lacks(&problem, &request.limits).is_none()) {
+                let name = algorithm.name;
+                let plan = algorithm.plan(&problem, &request);
+                let plan = plan.map_err(|why| TestCaseError::fail(format!("{name}: {why} in {text}")))?;
+                prop_assert_eq!(validate(&problem, &plan, &Limits::default()), vec![], "{} in {}", name, text);
+                prop_assert!(plan.makespan() >= bound * (1.0 - 1e-9), "{} before the bound", name);
+            }
+        }
+    }
+
+    /// No run under a policy of the registry exceeds a pool or leaves a window, and none is left undone.
+    #[test]
+    fn every_policy_keeps_every_pool((chained, loose) in (every_kind(false), every_kind(true))) {
+        for text in [chained, loose] {
+            let stage = stage(&text);
+            let problem = stage.problem().unwrap();
+            let bound = bounds::lower_bound(&problem);
+            let planner = Planner::from(registry::find("heft").unwrap());
+            let limits = Limits::default();
+            let takes = |entry: &&policies::Entry| entry.needs.iter().all(|need| need.is_met(&problem, &limits));
+            for entry in policies::ALL.iter().filter(takes) {
+                let name = entry.name;
+                let mut policy = entry.policy(&Options::new(planner.clone())).unwrap();
+                let outcome = stage.run(policy.as_mut()).unwrap();
+                prop_assert_eq!(&outcome.ending, &Ending::Finished, "{} in {}", name, text);
+                prop_assert_eq!(outcome.counters.rejected, 0, "{} in {}", name, text);
+                prop_assert!(keeps_pools(&problem, &outcome.schedule), "{} in {}", name, text);
+                prop_assert!(keeps_windows(&problem, &outcome.schedule), "{} in {}", name, text);
+                prop_assert!(outcome.makespan >= bound * (1.0 - 1e-9), "{} before the bound", name);
+            }
         }
     }
 }

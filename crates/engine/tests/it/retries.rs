@@ -4,8 +4,9 @@
 
 use crate::common;
 
-use common::forward::forward;
-use common::world::{World, cases, harsh, plain};
+use common::cases;
+use common::forward;
+use common::world::{World, harsh, plain};
 use proptest::prelude::*;
 use slackline_engine::{
     Accepted, Arrivals, Backend, BackendError, Coming, Computation, Ending, Execution, OpError,
@@ -89,7 +90,7 @@ fn policies(world: &World) -> impl Iterator<Item = (&'static str, Box<dyn Policy
     registry::ALL.iter().filter(takes).map(move |e| (e.name, e.policy(&options).unwrap()))
 }
 
-/// Which tasks are among the failing ones or depend on one.
+/// Marks the failing tasks and those that depend on one.
 fn blocked(workflow: &Workflow, failing: &BTreeMap<TaskId, Failure>) -> Vec<bool> {
     let first: Vec<TaskId> = failing.keys().copied().collect();
     let mut blocked = workflow.descendants(&first, |_| true);
@@ -219,14 +220,12 @@ fn a_pause_holds_no_processor() {
         };
         let order: Vec<TaskId> = outcome.trace.records().iter().filter_map(started).collect();
         let (fails, other) = (TaskId(0), TaskId(1));
-        match order[0] == fails {
-            true => {
-                assert_eq!((order, outcome.makespan), (vec![fails, other, fails], 3.0), "{name}")
-            }
-            false => {
-                assert_eq!((order, outcome.makespan), (vec![other, fails, fails], 4.0), "{name}")
-            }
-        }
+        let expected = if order[0] == fails {
+            (vec![fails, other, fails], 3.0)
+        } else {
+            (vec![other, fails, fails], 4.0)
+        };
+        assert_eq!((order, outcome.makespan), expected, "{name}");
     }
 }
 
@@ -264,7 +263,7 @@ fn a_workflow_with_an_abandoned_task_lets_others_pass() {
         let problem = Problem::new(&all, &platform).unwrap();
         let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
         let models = Models::preset("matrix").unwrap();
-        let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+        let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
         let execution = Execution {
             begins: supply.begins(),
             terms: supply.terms(),

@@ -27,7 +27,7 @@ fn layers() -> Workflow {
     workflow(&times, &edges)
 }
 
-/// Plans the rest anew with HEFT when a host changes.
+/// Plans the rest again with HEFT when a host changes.
 struct Replans;
 
 impl Policy for Replans {
@@ -171,7 +171,7 @@ fn changes_that_are_known_are_met() {
     come_true(&grid(4, &changes), "CM02", Asks::new(Transfers::Push, &changes));
 }
 
-/// What is planned then depends on how far tasks are: a copy knows that of those that ran when it was made.
+/// Later plans depend on the progress of tasks: a copy knows the progress at the time of its making.
 #[test]
 fn a_change_of_mind_to_come_is_met() {
     let changes =

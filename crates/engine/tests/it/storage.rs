@@ -1,4 +1,4 @@
-//! What is brought, written and kept in a cluster never exceeds its storage, whatever the policy.
+//! Data brought to, written and kept in a cluster never exceed its storage, under any policy.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use slackline_simulate::{Models, NetworkModel};
 use std::sync::Arc;
 
 /// Independent tasks: which of four files each reads, bytes of the files, and what each cluster holds
-/// besides the largest task, in bytes.
+/// in addition to the largest task, in bytes.
 #[derive(Clone, Debug)]
 struct Case {
     reads: Vec<Vec<usize>>,
@@ -88,17 +88,17 @@ fn platform(case: &Case) -> Platform {
 fn taken(now: &Situation, place: HostId) -> f64 {
     let workflow = &now.workflow;
     let at = |procs: &[slackline_model::ProcId]| now.holders_of(procs).is(place);
-    let lies = |f: &slackline_model::FileId| {
+    let is_there = |f: &slackline_model::FileId| {
         let written = workflow.producer(*f).is_some_and(|task| match now.task(task) {
             TaskState::Running { procs, .. } => at(procs),
             _ => false,
         });
         written || now.copies[f.index()].iter().any(|c| c.holders.is(place))
     };
-    workflow.files().filter(lies).map(|f| workflow.file_bytes(f)).sum()
+    workflow.files().filter(is_there).map(|f| workflow.file_bytes(f)).sum()
 }
 
-/// What overflows first under a policy, and how its run ends.
+/// The first storage that overflows under a policy, and the ending of the run.
 fn overflow(case: &Case, name: &str, set: &[(&str, &str)]) -> (Option<String>, Ending) {
     let (workflow, platform) = (Arc::new(workflow(case)), Arc::new(platform(case)));
     let planner = slackline_schedule::registry::find("heft").unwrap();
@@ -126,7 +126,7 @@ fn overflow(case: &Case, name: &str, set: &[(&str, &str)]) -> (Option<String>, E
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..slackline_testkit::cases(64) })]
 
     #[test]
     fn no_storage_holds_more_than_it_can(case in cases()) {

@@ -1,4 +1,4 @@
-//! What holds of every policy for several workflows, over random streams.
+//! Properties of every policy for several workflows, over random streams.
 
 #![allow(clippy::unwrap_used)]
 
@@ -141,7 +141,7 @@ fn run_by(stream: &Stream, policy: &mut dyn Policy, watch: &mut dyn FnMut(&Situa
     let problem = Problem::new(&all, &platform).unwrap();
     let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
     let models = Models::preset("matrix").unwrap();
-    let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
     let mut look = |glance: &RunSnapshot<'_>| watch(glance.situation);
     let execution = Execution {
         begins: supply.begins(),
@@ -197,7 +197,7 @@ fn is_ready(now: &Situation, task: TaskId) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..slackline_testkit::cases(96) })]
 
     #[test]
     fn nobody_starves_and_nothing_idles(stream in streams()) {

@@ -9,7 +9,7 @@ use slackline_engine::{Dispatch, Ending};
 use slackline_react::Transfers;
 use std::collections::BTreeMap;
 
-/// How each of some policies ends, or of all that survive.
+/// Endings of the named policies, or of all that survive.
 fn endings(world: &World, names: &[&str]) -> Vec<(&'static str, Ending)> {
     endings_with(world, names, None)
 }
@@ -164,7 +164,7 @@ fn what_comes_back_while_a_policy_thinks_is_a_hope() {
     all_finish(&world, &["slackline"]);
 }
 
-/// The only host that is left comes back while a policy thinks, and stands still when it is told. When the
+/// The only host that is left comes back while a policy thinks, and is stopped when it is told. When the
 /// host moves again that is news: the policy has never seen it do so.
 #[test]
 fn what_a_policy_was_not_told_of_is_still_a_hope() {

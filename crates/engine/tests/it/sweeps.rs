@@ -4,7 +4,7 @@
 
 use crate::common;
 
-use common::world::cases;
+use common::cases;
 use proptest::prelude::*;
 use slackline_engine::{Ending, Logged, Outcome, Repeat, Stage};
 use slackline_model::platform::{

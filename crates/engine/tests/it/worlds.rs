@@ -1,11 +1,12 @@
-//! What must hold in any world: each task is done exactly once in effect, nothing computes
+//! Properties of every run: each task is done exactly once in effect, nothing computes
 //! without its data, processors run one task at a time, runs repeat to the byte; and where the
 //! plainest policy finishes, every policy that claims to survive does.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use crate::common;
 
-use common::world::{OneByOne, cases, harsh, plain};
+use common::cases;
+use common::world::{OneByOne, harsh, plain};
 use proptest::prelude::*;
 use slackline_engine::{
     Backend, DecisionLog, Ending, Journal, Journaled, Logged, Record, Repeat, Resumed,

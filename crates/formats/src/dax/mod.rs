@@ -28,7 +28,7 @@ pub(crate) const CODEC: Codec = Codec {
     extensions: &["dax", "xml"],
     comments: Some(crate::note::Comments::Xml),
     recognise: |text| crate::xml::root_name(text).as_deref() == Some("adag"),
-    read,
+    read: |text, _| read(text),
     write: Some(write),
 };
 

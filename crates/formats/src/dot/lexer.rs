@@ -169,7 +169,7 @@ impl<R: Read> Lexer<R> {
                     self.scanner.bump();
                     match self.scanner.peek()? {
                         Some(b'"' | b'\\') => self.scanner.take_into(word, spot)?,
-                        Some(b'\n') => self.scanner.bump(), // the text goes on on the next line
+                        Some(b'\n') => self.scanner.bump(), // the text continues on the next line
                         _ => word.push(b'\\'),              // \n, \l ... are the drawer's business
                     }
                 }

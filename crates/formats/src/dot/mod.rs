@@ -35,7 +35,7 @@ pub(crate) const CODEC: Codec = Codec {
     extensions: &["dot", "gv"],
     comments: Some(crate::note::Comments::Slashes),
     recognise: lexer::starts_graph,
-    read: |text| reader::read_document(text.as_bytes()),
+    read: |text, _| reader::read_document(text.as_bytes()),
     write: Some(|document, out| Ok(write(&document.workflow, out)?)),
 };
 

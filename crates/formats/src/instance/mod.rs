@@ -70,7 +70,7 @@ pub(crate) const CODEC: Codec = Codec {
     extensions: &["instance.json", "json"],
     comments: None,
     recognise,
-    read: |text| Ok(Document::new(read(text)?.workflow)),
+    read: |text, _| Ok(Document::new(read(text)?.workflow)),
     write: None,
 };
 

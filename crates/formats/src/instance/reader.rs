@@ -149,7 +149,8 @@ impl File {
             };
             if !seen.contains_key(host.0.as_str()) {
                 let hint = did_you_mean(&host.0, self.hosts.iter().map(|h| h.id.0.as_str()));
-                let message = format!("there is no host '{}'{hint}", host.0);
+                let (processor, host) = (&processor.id.0, &host.0);
+                let message = format!("there is no host '{host}' for '{processor}'{hint}");
                 return Err(FormatError::in_path(format!("processors[{i}].host"), message));
             }
         }
@@ -179,7 +180,7 @@ impl File {
                 };
                 if let Some(other) = site_of[at].replace(i) {
                     let other = &self.sites[other].id.0;
-                    let message = format!("'{}' stands in site '{other}' already", host.0);
+                    let message = format!("'{}' is in site '{other}' already", host.0);
                     return Err(FormatError::in_path(path(), message));
                 }
             }

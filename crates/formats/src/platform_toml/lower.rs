@@ -1,9 +1,9 @@
 //! From the tables of a file to a platform.
 
 use super::schema::{
-    Bandwidth, BillingTable, Bytes, ClusterTable, DiskTable, File, FollowTable, HostTable,
-    InnerLink, LinkTable, LinksWord, MatrixTable, Named, NetworkTable, OneOrRows, Ordered,
-    ProfileTable, RouteTable, RoutingWord, Seconds, SharingWord, SlurmTable,
+    Bandwidth, BillingTable, Bytes, ClusterTable, DiskBandwidth, DiskTable, File, FollowTable,
+    HostTable, InnerLink, LinkTable, LinksWord, MatrixTable, Named, NetworkTable, OneOrRows,
+    Ordered, ProfileTable, RouteTable, RoutingWord, Seconds, SharingWord, SlurmTable,
 };
 use crate::disk_model::{CONTENT, ModelTable, read_contents};
 use crate::error::{FormatError, Result};
@@ -12,7 +12,7 @@ use slackline_io::Siblings;
 use slackline_model::platform::{
     BatchOptions, Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, DiskModel, HostSpec,
     LinkProfiles, LinkShape, LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError,
-    Profile, ProfileEvent, Properties, RoutingKind, Sharing, StarLeaf, Topology,
+    Profile, ProfileEvent, Properties, RoutingKind, Sharing, StarLeaf, StockDisk, Topology,
 };
 use slackline_model::resources::{HostResources, SharedResource};
 use slackline_model::units::Quantity;
@@ -659,14 +659,30 @@ impl<'a> Lowering<'a> {
             Some(file) => read_contents(self.siblings, &file.table)?,
             None => None,
         };
+        let wrong = |message: String| FormatError::at_offset(self.text, offset, message);
+        let stock = table.stock.as_deref().map(StockDisk::named).transpose().map_err(wrong)?;
+        let missing = |what: &str| wrong(format!("disk `{}`: there is no `{what}`", table.name));
+        let model = table.model.map(ModelTable::model);
+        // A model that names bandwidths needs no others.
+        let own = model.as_ref().and_then(DiskModel::bandwidths);
+        let bandwidth = |given: Option<DiskBandwidth>, own: Option<f64>, stock: Option<f64>| {
+            given.map(|bandwidth| bandwidth.0).or(own).or(stock)
+        };
+        let of_stock = |of: fn(&StockDisk) -> f64| stock.as_ref().map(of);
+        let read = bandwidth(table.read, own.map(|b| b.0), of_stock(|s| s.read_bandwidth));
+        let write = bandwidth(table.write, own.map(|b| b.1), of_stock(|s| s.write_bandwidth));
+        let connection = stock.as_ref().and_then(|stock| stock.connection_bandwidth);
+        let (read, write) =
+            (read.ok_or_else(|| missing("read")), write.ok_or_else(|| missing("write")));
+        let (read, write) = (read?, write?);
         let disk = Disk {
             name: table.name.into(),
             host,
-            read_bandwidth: table.read.0,
-            write_bandwidth: table.write.0,
-            connection_bandwidth: table.connection.map(|b| b.0),
+            read_bandwidth: read,
+            write_bandwidth: write,
+            connection_bandwidth: table.connection.map(|b| b.0).or(connection),
             capacity: table.capacity.map(|b| b.0),
-            model: table.model.map_or(DiskModel::Linear, ModelTable::model),
+            model: model.or(stock.map(|stock| stock.model)).unwrap_or_default(),
             contents,
             mounts: mounts?,
             properties: shared(&properties),

@@ -22,7 +22,7 @@ mod lower;
 mod raise;
 mod schema;
 
-pub(crate) use schema::{Bandwidth, Bytes, Seconds};
+pub(crate) use schema::{Bytes, DiskBandwidth, Seconds};
 
 use crate::error::{FormatError, Result, toml_error};
 use slackline_io::{FileAccess, Siblings};

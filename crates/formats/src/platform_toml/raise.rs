@@ -2,10 +2,10 @@
 
 use super::lower::{BANDWIDTH, LATENCY, UPLINK, WORLD, link_of, router_of};
 use super::schema::{
-    Bandwidth, BillingTable, Bytes, ClusterTable, DiskTable, DragonflyTable, FatTreeTable, File,
-    FollowTable, HostTable, InnerLink, LinkTable, LinksWord, MatrixTable, MaybeFree, NetworkTable,
-    OneOrRows, Ordered, ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharedEntry,
-    SharingWord, SiteTable, SlurmTable, Speed, ZoneTable,
+    Bandwidth, BillingTable, Bytes, ClusterTable, DiskBandwidth, DiskTable, DragonflyTable,
+    FatTreeTable, File, FollowTable, HostTable, InnerLink, LinkTable, LinksWord, MatrixTable,
+    MaybeFree, NetworkTable, OneOrRows, Ordered, ProfileTable, RouteTable, RouterTable,
+    RoutingWord, Seconds, SharedEntry, SharingWord, SiteTable, SlurmTable, Speed, ZoneTable,
 };
 use crate::disk_model::{CONTENT, ModelTable};
 use crate::resources::{Entries, Given, GpuCapacity, written};
@@ -531,9 +531,10 @@ impl<'a> Raising<'a> {
             let table = DiskTable {
                 name: disk.name.to_string(),
                 host: name(disk.host),
-                read: Bandwidth(disk.read_bandwidth),
-                write: Bandwidth(disk.write_bandwidth),
-                connection: disk.connection_bandwidth.map(Bandwidth),
+                stock: None,
+                read: Some(DiskBandwidth(disk.read_bandwidth)),
+                write: Some(DiskBandwidth(disk.write_bandwidth)),
+                connection: disk.connection_bandwidth.map(DiskBandwidth),
                 capacity: disk.capacity.map(Bytes),
                 mounts: disk
                     .mounts

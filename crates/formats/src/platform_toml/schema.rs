@@ -434,10 +434,15 @@ pub(super) struct RouteTable {
 pub(super) struct DiskTable {
     pub(super) name: String,
     pub(super) host: String,
-    pub(super) read: Bandwidth,
-    pub(super) write: Bandwidth,
+    /// Stock definition whose values hold where the table has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) connection: Option<Bandwidth>,
+    pub(super) stock: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) read: Option<DiskBandwidth>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) write: Option<DiskBandwidth>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) connection: Option<DiskBandwidth>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) capacity: Option<Bytes>,
     /// File with a list of what is on it.
@@ -537,6 +542,22 @@ macro_rules! quantities {
 }
 
 quantities!(Speed, Bandwidth, Bytes, Seconds);
+
+/// Bandwidth of a storage, written in bytes: one in bits looks like a slip.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct DiskBandwidth(pub(crate) f64);
+
+impl<'de> Deserialize<'de> for DiskBandwidth {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Bandwidth::deserialize(deserializer).map(|bandwidth| DiskBandwidth(bandwidth.0))
+    }
+}
+
+impl Serialize for DiskBandwidth {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&Quantity::write_in_bytes(self.0))
+    }
+}
 
 fn quantity_of(name: &str) -> Quantity {
     match name {

@@ -17,7 +17,11 @@ const DEPTH_LIMIT: usize = 128;
 pub fn read(files: &FileAccess, path: &Path) -> Result<Platform> {
     let text = files.read_text(path)?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    parse_in(&text, name.as_deref(), Some(files.siblings(path))).map_err(|e| e.in_file(path))
+    parse_in(&text, name.as_deref(), Some(files.siblings(path))).map_err(|e| match e.file {
+        // A list of contents beside it.
+        Some(_) => e,
+        None => e.in_file(path),
+    })
 }
 
 /// Reads a platform from text; it cannot name trace files, and gets the name of its root zone.

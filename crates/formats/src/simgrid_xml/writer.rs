@@ -88,6 +88,11 @@ fn bandwidth(value: f64) -> Option<String> {
     some(Quantity::Bandwidth.write(value))
 }
 
+/// The bandwidth of a storage, in bytes: one in bits looks like a slip.
+fn disk_bandwidth(value: f64) -> Option<String> {
+    some(Quantity::write_in_bytes(value))
+}
+
 fn duration(value: f64) -> Option<String> {
     some(Quantity::Duration.write(value))
 }
@@ -408,13 +413,16 @@ impl Writer<'_> {
             // Without it the larger of the two would hold for both together.
             let (read, write) = (disk.read_bandwidth, disk.write_bandwidth);
             let joint = disk.connection_bandwidth.unwrap_or(read + write);
-            add("connection_bw", Some(joint).filter(|j| *j != read.max(write)).and_then(bandwidth));
+            add(
+                "connection_bw",
+                Some(joint).filter(|j| *j != read.max(write)).and_then(disk_bandwidth),
+            );
             let own_mount = disk.mounts.iter().find(|(by, _)| *by == id);
             add("mount", own_mount.map(|(_, path)| path.clone()));
             let pairs = [
                 ("id", some(&disk.name)),
-                ("read_bw", bandwidth(disk.read_bandwidth)),
-                ("write_bw", bandwidth(disk.write_bandwidth)),
+                ("read_bw", disk_bandwidth(disk.read_bandwidth)),
+                ("write_bw", disk_bandwidth(disk.write_bandwidth)),
             ];
             self.with_properties("disk", &pairs, &properties);
         }

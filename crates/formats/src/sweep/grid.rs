@@ -79,7 +79,7 @@ pub fn parse(text: &str, name: &str, behaviour: &dyn Fn(&str) -> Result<String>)
         let date = amount(date.trim_matches(['<', '>', ' ']))
             .ok_or_else(|| line.error(format!("the date '{date}' is no number >= 0")))?;
         if date < last {
-            return Err(line.error(format!("{date} lies before {last}, the date above")));
+            return Err(line.error(format!("{date} is before {last}, the date above")));
         }
         last = date;
         line.rest = rest;

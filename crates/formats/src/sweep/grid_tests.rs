@@ -149,7 +149,7 @@ fn mistakes_are_placed() {
         ("0:EXPLODE <c>", "there is no event 'EXPLODE'"),
         ("noon:REMOVE_CLUSTER <c>", "the date 'noon'"),
         ("REMOVE_CLUSTER <c>", "DATE:EVENT"),
-        ("5:REMOVE_CLUSTER <c>\n4:REMOVE_CLUSTER <c>", "line 4, column 1: 4 lies before 5"),
+        ("5:REMOVE_CLUSTER <c>\n4:REMOVE_CLUSTER <c>", "line 4, column 1: 4 is before 5"),
         ("5:REMOVE_CLUSTER <c", "never closed"),
         ("5:REMOVE_CLUSTER <c> <c>", "one word too many"),
         ("", "no host is ever added"),

@@ -37,7 +37,7 @@ pub(crate) const CODEC: Codec = Codec {
     extensions: &["work"],
     comments: Some(crate::note::Comments::Hash),
     recognise: |text| begins_with(text, HEAD),
-    read,
+    read: |text, _| read(text),
     write: Some(write),
 };
 

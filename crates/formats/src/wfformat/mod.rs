@@ -45,7 +45,7 @@ pub(crate) const CODEC: Codec = Codec {
             && (text.contains("\"schemaVersion\"") || text.contains("\"specification\""))
             && text.contains("\"workflow\"")
     },
-    read,
+    read: |text, _| read(text),
     write: Some(write),
 };
 

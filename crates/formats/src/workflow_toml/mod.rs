@@ -8,6 +8,9 @@
 //! memory = "500MB"
 //! memory-per-core = "1GB"
 //!
+//! [kind.convert]                     # the same for tasks of one kind
+//! retries = 1
+//!
 //! [files]                            # sizes; a file that no task writes must be listed
 //! "photos.tar" = "250MB"
 //!
@@ -34,7 +37,7 @@
 //! work = "1Gf"
 //! ```
 //!
-//! Where no speed explains the times, every task has `seconds = { fast = 10, slow = 45 }`: its time per host or
+//! Without a speed that explains the times, every task has `seconds = { fast = 10, slow = 45 }`: its time per host or
 //! class of hosts. Other speed-up models are `speedup = [1, 0.6, 0.45]` (time on 1, 2, 3 ... cores over time on
 //! one) and `downey = { parallelism = 8, sigma = 0.5 }`. A fixed number of cores without a model means that the
 //! time was taken at that width.
@@ -86,7 +89,7 @@ pub(crate) const CODEC: Codec = Codec {
     extensions: &["toml"],
     comments: Some(crate::note::Comments::Hash),
     recognise: |text| text.lines().any(|line| line.trim_start().starts_with("[task.")),
-    read: reader::read,
+    read: read_with,
     write: Some(|document, out| Ok(write(&document.workflow, out)?)),
 };
 

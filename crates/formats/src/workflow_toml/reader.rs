@@ -49,6 +49,9 @@ struct File {
     reference_speed: Option<Speed>,
     #[serde(default)]
     defaults: Defaults,
+    /// Defaults of kinds of tasks.
+    #[serde(default)]
+    kind: BTreeMap<Spanned<String>, Defaults>,
     #[serde(default)]
     files: InOrder<Size>,
     #[serde(default)]
@@ -116,6 +119,7 @@ struct Defaults {
     container: Option<Spanned<ContainerEntry>>,
     conda: Option<Spanned<String>>,
     modules: Option<Words>,
+    nodes: Option<Spanned<u32>>,
 }
 
 #[derive(Deserialize)]
@@ -154,6 +158,7 @@ pub(super) struct Entry {
     container: Option<Spanned<ContainerEntry>>,
     conda: Option<Spanned<String>>,
     modules: Option<Words>,
+    nodes: Option<Spanned<u32>>,
     temp: Option<Spanned<Temp>>,
 }
 
@@ -353,6 +358,29 @@ impl<'de> Deserialize<'de> for Cores {
     }
 }
 
+/// What holds for a task that does not say otherwise: of its kind first, then of all.
+#[derive(Clone, Copy)]
+struct Usual<'f> {
+    kind: Option<&'f Defaults>,
+    all: &'f Defaults,
+}
+
+/// A member of the defaults of a task.
+macro_rules! usual {
+    ($usual:expr, $member:ident) => {
+        $usual.kind.and_then(|kind| kind.$member.as_ref()).or($usual.all.$member.as_ref())
+    };
+}
+
+impl<'f> Usual<'f> {
+    fn of(file: &'f File, entry: &Entry) -> Usual<'f> {
+        let name = entry.kind.as_ref().or(file.defaults.kind.as_ref());
+        let mut kinds = file.kind.iter();
+        let found = name.and_then(|name| kinds.find(|(kind, _)| kind.get_ref() == name));
+        Usual { kind: found.map(|(_, defaults)| defaults), all: &file.defaults }
+    }
+}
+
 /// State of the conversion of the parsed file to a workflow.
 pub(super) struct Reading<'t> {
     text: &'t str,
@@ -368,22 +396,24 @@ impl Reading<'_> {
     }
 
     fn document(mut self, file: File) -> Result<Document> {
-        let mut builder = WorkflowBuilder::new(file.name);
+        let mut builder = WorkflowBuilder::new(file.name.as_str());
         let reference_speed = file.reference_speed.map_or(REFERENCE_SPEED, |speed| speed.0);
         builder.set_reference_speed(reference_speed);
-        let entries = file.task.0;
+        let entries = &file.task.0;
         if entries.is_empty() {
             let message = "there are no tasks: each starts with a line such as [task.name]";
             return Err(FormatError::new(message));
         }
-        let columns = self.columns(&entries)?;
+        self.check_kinds(&file)?;
+        let columns = self.columns(entries)?;
         let mut untimed: Vec<&str> = Vec::new();
-        for (name, entry) in &entries {
-            let work = self.work(name, entry, &file.defaults, reference_speed)?;
+        for (name, entry) in entries {
+            let usual = Usual::of(&file, entry);
+            let work = self.work(name, entry, usual, reference_speed)?;
             if work.is_none() {
                 untimed.push(name.get_ref());
             }
-            let task = self.task(name, entry, &file.defaults, work.unwrap_or(0.0))?;
+            let task = self.task(name, entry, usual, work.unwrap_or(0.0))?;
             builder.add_task(task).map_err(|e| self.error(name.span(), e))?;
         }
         if let Some(first) = untimed.first() {
@@ -397,7 +427,7 @@ impl Reading<'_> {
         if has_choices || entries.iter().any(|(_, entry)| entry.region.is_some()) {
             let sizes = file.files.0.into_iter();
             let control = self.control(&Blocks {
-                entries: &entries,
+                entries,
                 choices: choices::listed(file.choice),
                 loops: choices::listed(file.repeat),
                 sizes: sizes.map(|(name, size)| (name.into_inner(), size.0)).collect(),
@@ -409,21 +439,42 @@ impl Reading<'_> {
             let workflow = builder.build()?.with_control(Arc::new(control));
             return Ok(Document { warnings: self.warnings, ..Document::new(workflow) });
         }
-        let listed = file.files.0;
-        for (name, size) in &listed {
+        let listed = &file.files.0;
+        for (name, size) in listed {
             builder.add_file(name.get_ref(), size.0).map_err(|e| self.error(name.span(), e))?;
         }
         let size = file.defaults.size.map_or(0.0, |size| size.0);
-        let shared = file.defaults.workdir_files.as_deref().unwrap_or_default();
-        self.connect(&mut builder, &entries, shared, size)?;
+        self.connect(&mut builder, &file, size)?;
         let results = file.defaults.results.as_deref().unwrap_or_default();
-        self.keep(&mut builder, &entries, results)?;
+        self.keep(&mut builder, entries, results)?;
         if let Some(columns) = columns {
             builder.set_cost_table(columns);
         }
         let workflow = builder.build()?;
-        self.check_files(&workflow, &listed);
+        self.check_files(&workflow, listed);
         Ok(Document { warnings: self.warnings, ..Document::new(workflow) })
+    }
+
+    /// Defaults of kinds say nothing of files, nor of other kinds; kinds without a task are warned of.
+    fn check_kinds(&mut self, file: &File) -> Result<()> {
+        for (name, defaults) in &file.kind {
+            let members = [
+                ("kind", defaults.kind.is_some()),
+                ("size", defaults.size.is_some()),
+                ("results", defaults.results.is_some()),
+            ];
+            if let Some((member, _)) = members.iter().find(|(_, is_said)| *is_said) {
+                let message = format!("kind.{}: '{member}' stands in [defaults]", name.get_ref());
+                return Err(self.error(name.span(), message));
+            }
+            let usual = file.defaults.kind.as_ref();
+            let kinds = file.task.0.iter().filter_map(|(_, entry)| entry.kind.as_ref().or(usual));
+            if !kinds.clone().any(|kind| kind == name.get_ref()) {
+                let hint = did_you_mean(name.get_ref(), kinds.map(String::as_str));
+                self.warnings.push(format!("no task is of kind '{}'{hint}", name.get_ref()));
+            }
+        }
+        Ok(())
     }
 
     /// The table of times per host, where tasks have one: then all must, for the same hosts.
@@ -464,7 +515,7 @@ impl Reading<'_> {
         &self,
         name: &Spanned<String>,
         entry: &Entry,
-        defaults: &Defaults,
+        usual: Usual<'_>,
         speed: f64,
     ) -> Result<Option<f64>> {
         let seconds = entry.seconds.as_ref().map(|seconds| match seconds {
@@ -484,26 +535,28 @@ impl Reading<'_> {
                 format!("'{}' says more than one of work, time and seconds", name.get_ref());
             return Err(self.error(name.span(), message));
         }
-        let usual = [
-            defaults.work.map(|work| work.0),
-            defaults.time.map(|time| time.0 * speed),
-            defaults.seconds.map(|seconds| seconds * speed),
-        ];
-        Ok(ways.into_iter().flatten().next().or(usual.into_iter().flatten().next()))
+        let of = |defaults: &Defaults| {
+            let work = defaults.work.map(|work| work.0);
+            let time = defaults.time.map(|time| time.0 * speed);
+            work.or(time).or(defaults.seconds.map(|seconds| seconds * speed))
+        };
+        let usual = usual.kind.and_then(of).or_else(|| of(usual.all));
+        Ok(ways.into_iter().flatten().next().or(usual))
     }
 
     fn task(
         &self,
         name: &Spanned<String>,
         entry: &Entry,
-        defaults: &Defaults,
+        usual: Usual<'_>,
         work: f64,
     ) -> Result<Task> {
         let mut task = Task::new(name.get_ref().as_str(), work);
-        task.kind = entry.kind.clone().or(defaults.kind.clone()).unwrap_or_default();
-        task.command = self.command(name, entry, defaults)?;
-        task.memory = entry.memory.or(defaults.memory).map_or(0.0, |memory| memory.0);
-        task.demand = self.demand(name, entry, defaults)?;
+        task.kind = entry.kind.clone().or(usual.all.kind.clone()).unwrap_or_default();
+        task.command = self.command(name, entry, usual)?;
+        task.memory =
+            entry.memory.or(usual!(usual, memory).copied()).map_or(0.0, |memory| memory.0);
+        task.demand = self.demand(name, entry, usual)?;
         let models = [
             entry.alpha.map(|serial| SpeedUp::Amdahl { serial }),
             entry.speedup.as_ref().map(|ratios| SpeedUp::Table(Arc::from(ratios.as_slice()))),
@@ -516,9 +569,9 @@ impl Reading<'_> {
             let message = "only one of alpha, speedup and downey can hold";
             return Err(self.error(name.span(), format!("'{}': {message}", name.get_ref())));
         }
-        let usual = defaults.alpha.map(|serial| SpeedUp::Amdahl { serial });
-        let model = models.into_iter().flatten().next().or(usual);
-        let cores = entry.cores.or(defaults.cores);
+        let alpha = usual!(usual, alpha).map(|serial| SpeedUp::Amdahl { serial: *serial });
+        let model = models.into_iter().flatten().next().or(alpha);
+        let cores = entry.cores.or(usual!(usual, cores).copied());
         (task.min_width, task.max_width) = match (cores, &model) {
             (Some(Cores(min, max)), _) => (min, max),
             (None, Some(_)) => (1, u32::MAX),
@@ -534,7 +587,7 @@ impl Reading<'_> {
                 .with_help("add alpha, the fraction of its work that cannot be shared"));
         }
         task.speedup = model.unwrap_or_default();
-        task.spread = entry.spread.or(defaults.spread).unwrap_or(false);
+        task.spread = entry.spread.or(usual!(usual, spread).copied()).unwrap_or(false);
         Ok(task)
     }
 
@@ -543,19 +596,21 @@ impl Reading<'_> {
         &self,
         name: &Spanned<String>,
         entry: &Entry,
-        defaults: &Defaults,
+        usual: Usual<'_>,
     ) -> Result<Option<Command>> {
         let command = entry.command.as_ref().map(|line| line.0.clone());
-        let env = [defaults.env.as_ref(), entry.env.as_ref()];
+        let kind = usual.kind.and_then(|kind| kind.env.as_ref());
+        let env = [usual.all.env.as_ref(), kind, entry.env.as_ref()];
         let stated = Stated {
             env: env.into_iter().flatten().flatten().collect(),
             own_shell: entry.shell.as_ref(),
-            shell: entry.shell.as_ref().or(defaults.shell.as_ref()),
-            container: entry.container.as_ref().or(defaults.container.as_ref()),
-            conda: entry.conda.as_ref().or(defaults.conda.as_ref()),
-            modules: entry.modules.as_ref().or(defaults.modules.as_ref()),
-            time_limit: entry.time_limit.or(defaults.time_limit).map(|time| time.0),
-            retries: entry.retries.or(defaults.retries),
+            shell: entry.shell.as_ref().or(usual!(usual, shell)),
+            container: entry.container.as_ref().or(usual!(usual, container)),
+            conda: entry.conda.as_ref().or(usual!(usual, conda)),
+            modules: entry.modules.as_ref().or(usual!(usual, modules)),
+            time_limit: entry.time_limit.or(usual!(usual, time_limit).copied()).map(|time| time.0),
+            retries: entry.retries.or(usual!(usual, retries).copied()),
+            nodes: entry.nodes.as_ref().or(usual!(usual, nodes)),
             temp: entry.temp.as_ref(),
             outputs: &entry.outputs,
         };
@@ -565,16 +620,16 @@ impl Reading<'_> {
     }
 
     /// Demands of a task other than cores and fixed memory.
-    fn demand(&self, name: &Spanned<String>, entry: &Entry, defaults: &Defaults) -> Result<Demand> {
-        let per_core = entry.memory_per_core.or(defaults.memory_per_core);
-        let named = match entry.resources.as_ref().or(defaults.resources.as_ref()) {
+    fn demand(&self, name: &Spanned<String>, entry: &Entry, usual: Usual<'_>) -> Result<Demand> {
+        let per_core = entry.memory_per_core.or(usual!(usual, memory_per_core).copied());
+        let named = match entry.resources.as_ref().or(usual!(usual, resources)) {
             Some(entries) => demands(entries).map_err(|(resource, error)| {
                 let message = format!("'{}': resources.{resource}: {error}", name.get_ref());
                 self.error(name.span(), message)
             })?,
             None => Vec::new(),
         };
-        let gpus = entry.gpus.as_ref().or(defaults.gpus.as_ref());
+        let gpus = entry.gpus.as_ref().or(usual!(usual, gpus));
         Ok(Demand {
             memory_per_core: per_core.map_or(0.0, |size| size.0),
             gpus: gpus.map(GpuDemand::devices),
@@ -630,13 +685,8 @@ impl Reading<'_> {
     }
 
     /// Files and dependencies.
-    fn connect(
-        &self,
-        builder: &mut WorkflowBuilder,
-        entries: &[(Spanned<String>, Entry)],
-        shared: &[Spanned<String>],
-        size: f64,
-    ) -> Result<()> {
+    fn connect(&self, builder: &mut WorkflowBuilder, given: &File, size: f64) -> Result<()> {
+        let entries = &given.task.0;
         let known = |builder: &mut WorkflowBuilder, name: &Spanned<String>| -> Result<FileId> {
             match builder.file_id(name.get_ref()) {
                 Some(file) => Ok(file),
@@ -658,7 +708,9 @@ impl Reading<'_> {
                 };
                 builder.reads(TaskId::new(index), file);
             }
-            for name in entry.workdir_files.as_deref().unwrap_or(shared) {
+            let usual = Usual::of(given, entry);
+            let around = entry.workdir_files.as_ref().or(usual!(usual, workdir_files));
+            for name in around.into_iter().flatten() {
                 let file = known(builder, name)?;
                 builder.reads(TaskId::new(index), file);
             }

@@ -1,4 +1,4 @@
-//! What tasks find around them: `env`, `shell`, `container`, `conda`, `modules`, `time-limit`, `retries` and `temp`.
+//! Environments of tasks: `env`, `shell`, `container`, `conda`, `modules`, `time-limit`, `retries`, `nodes` and `temp`.
 
 use super::reader::Span;
 use serde::Deserialize;
@@ -85,11 +85,12 @@ pub(super) struct Stated<'f> {
     pub(super) modules: Option<&'f Words>,
     pub(super) time_limit: Option<f64>,
     pub(super) retries: Option<u32>,
+    pub(super) nodes: Option<&'f Spanned<u32>>,
     pub(super) temp: Option<&'f Spanned<Temp>>,
     pub(super) outputs: &'f [Spanned<String>],
 }
 
-/// What is wrong, and its place where it has one of its own.
+/// Cause of an error, and its place where it has one of its own.
 type Wrong = (Option<Span>, String);
 
 impl Stated<'_> {
@@ -121,8 +122,12 @@ impl Stated<'_> {
             modules: self.modules.map_or_else(Vec::new, |words| words.0.clone()),
             time_limit: self.time_limit,
             retries: self.retries,
+            nodes: self.nodes.map(|nodes| *nodes.get_ref()),
             ..Surroundings::default()
         };
+        if let Some(nodes) = self.nodes.filter(|nodes| *nodes.get_ref() == 0) {
+            return Err((Some(nodes.span()), "nodes: a task takes one at least".to_string()));
+        }
         for (name, value) in &self.env {
             let is_name = !name.is_empty() && !name.contains(['=', '\0']);
             if !is_name || name.starts_with("SLACKLINE_") {

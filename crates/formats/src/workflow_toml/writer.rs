@@ -199,6 +199,9 @@ fn write_surroundings(around: &Surroundings, out: &mut dyn Write) -> Result<()> 
     if let Some(retries) = around.retries {
         writeln!(out, "retries = {retries}")?;
     }
+    if let Some(nodes) = around.nodes {
+        writeln!(out, "nodes = {nodes}")?;
+    }
     write_list(out, "temp", around.temp.iter().map(|name| quoted(name)).collect())
 }
 

@@ -214,7 +214,7 @@ fn damaged(text: &str, damages: &[Damage]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(slackline_testkit::cases(400))]
 
     #[test]
     fn damaged_files_are_survived(which in any::<usize>(), damages in prop::collection::vec(damage(), 1..6)) {

@@ -62,7 +62,7 @@ fn every_cut_and_every_odd_number_is_survived() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(slackline_testkit::cases(500))]
 
     #[test]
     fn damage_is_survived(

@@ -209,7 +209,7 @@ fn described(platform: &Platform) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(slackline_testkit::cases(300))]
 
     #[test]
     fn broken_xml_never_panics(text in mutated(XML)) {
@@ -231,7 +231,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(slackline_testkit::cases(60))]
 
     #[test]
     fn round_trips_lose_nothing(platform in platforms()) {

@@ -342,6 +342,11 @@ read = "100MBps"
 write = "50MBps"
 model = { kind = "affine", read-latency = "5ms", write-latency = "7ms" }
 [[disk]]
+name = "bay"
+host = "a"
+stock = "disk-bay"
+read = "1GBps"
+[[disk]]
 name = "sized"
 host = "b"
 read = "80MBps"
@@ -384,7 +389,19 @@ model = { kind = "stochastic", read = { distribution = "lognormal", mu = 3.0, si
                 (other.capacity, other.read_bandwidth)
             );
             assert_eq!(disk.mounts, other.mounts, "{to}");
+            // What the XML says in properties is not said twice.
+            assert_eq!(disk.properties, other.properties, "{to}");
         }
+        assert!(again.hosts().iter().all(|host| host.properties.is_none()), "{to}");
+        let text = std::fs::read_to_string(path(to)).unwrap();
+        assert!(!text.contains("bps\""), "{text}");
+    }
+    // An error of the list is named by its own file and line, whichever platform names it.
+    std::fs::write(path("files.txt"), "/a 1\n/b x\n").unwrap();
+    for name in ["p.toml", "p.xml"] {
+        let error = slackline_formats::read_platform(&Default::default(), &path(name), None);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("files.txt:2:1: the size of `/b`"), "{error}");
     }
     // Larger than the storage; a path twice.
     for (list, cause) in [("/a 2000000000", "larger than its capacity"), ("/a 1\n/a 2", "twice")] {

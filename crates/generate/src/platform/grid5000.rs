@@ -111,7 +111,7 @@ pub(crate) fn grid5000(s: &Values, _: Seed) -> Result<Platform> {
     build(&name, &chosen, s.word("priced"))
 }
 
-/// Clusters drawn among those whose heterogeneity lies between the bounds.
+/// Clusters drawn among those whose heterogeneity is between the bounds.
 pub(crate) fn multi_cluster(s: &Values, seed: Seed) -> Result<Platform> {
     let selector = Selector {
         size: s.count("clusters")?,

@@ -65,7 +65,7 @@ pub(crate) const SCE: &[Parameter] = &[
         "variability",
         Kind::Number(0.0, 100.0),
         "30",
-        "z: a new level lies in [1 - z/100, 1] of the peak",
+        "z: a new level is in [1 - z/100, 1] of the peak",
     )
     .published("0, 10, ..., 90"),
     Parameter::new(

@@ -85,7 +85,7 @@ impl Nondeterministic {
             return Err(bad(
                 "min-seconds",
                 seconds.0,
-                format!("it lies above max-seconds = {}", seconds.1),
+                format!("it is above max-seconds = {}", seconds.1),
             ));
         }
         Ok(Nondeterministic {

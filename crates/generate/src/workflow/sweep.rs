@@ -94,7 +94,7 @@ impl Sweep {
         let ordered = |low: &str, high: &str| -> Result<(f64, f64)> {
             let (from, to) = (s.number(low)?, s.number(high)?);
             if from > to {
-                return Err(bad(low, from, format!("it lies above {high} = {to}")));
+                return Err(bad(low, from, format!("it is above {high} = {to}")));
             }
             Ok((from, to))
         };

@@ -9,6 +9,7 @@ use crate::record::{Attempt, Figure, Origin, Outcome, RecordedRun, TaskRecord, v
 use crate::sources::{Artefact, Found};
 use serde_json::Value;
 use slackline_io::{FileAccess, FormatError, Result};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 
@@ -24,6 +25,8 @@ struct Line<'t> {
     time: Option<f64>,
     host: Option<&'t str>,
     command: Option<&'t str>,
+    /// Values that are there and cannot be read.
+    unread: usize,
 }
 
 /// Positions of the columns that a trace has.
@@ -260,7 +263,7 @@ fn links_in(folder: &Path, depth: usize, links: &mut Vec<PathBuf>) {
     }
 }
 
-/// The task in whose work folder a path lies: two components `f5/3daca95df5…`, of which traces show the beginning.
+/// The task in whose work folder a path is: two components `f5/3daca95df5…`, of which traces show the beginning.
 fn maker_of(path: &Path, makers: &HashMap<&str, usize>) -> Option<usize> {
     let parts: Vec<&str> = path
         .components()
@@ -428,6 +431,8 @@ fn parse<'t>(text: &'t str, run: &mut RecordedRun) -> Result<Vec<Line<'t>>> {
 fn in_order<'t>(mut lines: Vec<Line<'t>>, run: &mut RecordedRun) -> Vec<Line<'t>> {
     let open = lines.iter().filter(|line| line.attempt.outcome == Outcome::Open).count();
     run.repaired_times("open task: the run was still going on", open);
+    let unread = lines.iter().map(|line| line.unread).sum();
+    run.repaired_times("value that cannot be read left out", unread);
     let date =
         |line: &Line<'_>| value(line.attempt.submitted.or(line.attempt.start)).unwrap_or(f64::MAX);
     lines.sort_by(|a, b| date(a).total_cmp(&date(b)));
@@ -439,11 +444,19 @@ impl Columns {
     fn line<'t>(&self, text: &impl Fn(usize) -> &'t str) -> std::result::Result<Line<'t>, String> {
         // `-` is unknown; `0` of a measurement too.
         let cell = |column: Option<usize>| {
-            column.map(|column| text(column).trim()).filter(|c| !c.is_empty() && *c != "-")
+            let cell = column.map(|column| text(column).trim());
+            cell.filter(|c| !c.is_empty() && !["-", "null"].contains(c))
         };
-        let size = |column: Option<usize>| cell(column).and_then(bytes);
-        let span = |column: Option<usize>| cell(column).and_then(seconds);
-        let date = |column: Option<usize>| cell(column).and_then(moment);
+        let unread = Cell::new(0);
+        let read = |column: Option<usize>, reader: fn(&str) -> Option<f64>| {
+            let cell = cell(column)?;
+            let found = reader(cell).filter(|number| number.is_finite() && *number >= 0.0);
+            unread.set(unread.get() + usize::from(found.is_none()));
+            found
+        };
+        let size = |column: Option<usize>| read(column, bytes);
+        let span = |column: Option<usize>| read(column, seconds);
+        let date = |column: Option<usize>| read(column, moment);
         let measured = |value: Option<f64>| value.filter(|v| *v > 0.0).and_then(Figure::measured);
         let name = cell(self.name);
         let (process, tag) = match (cell(self.process), name) {
@@ -514,6 +527,7 @@ impl Columns {
             time: span(self.time),
             host: cell(self.hostname),
             command: cell(self.script),
+            unread: unread.get(),
         })
     }
 }

@@ -298,7 +298,7 @@ fn sizes_on_disk(run: &mut RecordedRun, base: Option<&Path>) {
     }
 }
 
-/// What can be asked for before a run, no times: the detailed summary, which has files, else a graph.
+/// Records from before a run, without times: the detailed summary, which has files, else a graph.
 fn before(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     let mut run = RecordedRun::of(Engine::Snakemake);
     if let Some(path) = found.last(Artefact::SnakemakeSummary) {

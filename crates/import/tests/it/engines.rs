@@ -241,6 +241,13 @@ fn sacct_reads_any_columns() {
     assert_eq!(run.repairs["'|' in a value: columns moved back"], 1);
     write(folder.path(), "sacct.txt", &listing.replace("|n1|sbatch", "|n|1|sbatch"));
     assert!(fails(folder.path()).contains("values under 13 columns"));
+    // The columns that Slurm shows if none are named have no dates.
+    let listing = "JobID|JobName|Partition|Account|AllocCPUS|State|ExitCode\n\
+        1|a|p|root|1|COMPLETED|0:0\n2|b|p|root|1|FAILED|3:0\n3|c|p|root|1|RUNNING|0:0\n";
+    write(folder.path(), "sacct.txt", listing);
+    let run = import(folder.path());
+    assert_eq!((run.summary().attempts, run.summary().failed_attempts), (3, 1));
+    assert_eq!((run.tasks[0].attempts[0].outcome, run.makespan()), (Outcome::Completed, None));
 }
 
 /// An input may have the content of a step's output; equal outputs of a scatter stay apart.
@@ -382,6 +389,7 @@ fn hostile_records() {
     );
     assert_eq!((run.tasks.len(), run.repairs["open task: the job had not ended"]), (3, 2));
     assert_eq!((run.repairs["cut-off line left out"], run.makespan()), (1, Some(9.0)));
+    assert_eq!(run.summary().failed_attempts, 0, "what has not ended has not failed");
     // Cached tasks have no times; zones and fractions of dates.
     let run = one(
         "trace.txt",
@@ -391,6 +399,13 @@ fn hostile_records() {
     let cached = run.tasks.iter().find(|t| t.name == "A:1").unwrap();
     assert_eq!((cached.attempts[0].start, cached.attempts[0].outcome), (None, Outcome::Cached));
     assert_eq!((run.makespan(), run.schedule().placements.len()), (Some(8.5), 2));
+    // What is no date, no duration, no size.
+    let run = one(
+        "trace.txt",
+        "name\tstatus\tsubmit\trealtime\tpeak_rss\nA (1)\tCOMPLETED\t2026-13-01 00:00:00.000\tsoon\t-5 MB\n\
+         A (2)\tCOMPLETED\t2026-01-01 00:00:00.000\t-\t0\n",
+    );
+    assert_eq!(run.repairs["value that cannot be read left out"], 3);
     // Paths of a crate lead nowhere outside: files are named, never opened.
     let run = one(
         "ro-crate-metadata.json",

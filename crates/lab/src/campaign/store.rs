@@ -129,7 +129,9 @@ impl Store {
     /// Opens results for reading. What a killed process left half written is taken back first.
     pub fn open(file: &Path) -> Result<Store> {
         let fault = Store::fault(file);
+        // A connection belongs to one thread at a time: locks of SQLite around every cell cost and add nothing.
         let opened = |flags: OpenFlags| -> rusqlite::Result<Connection> {
+            let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(file, flags)?;
             connection.execute_batch("PRAGMA busy_timeout = 200;")?;
             connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;

@@ -267,17 +267,23 @@ impl Runs {
     }
 
     fn check_unique(&self) -> Result<()> {
-        let mut seen: HashMap<(u32, u32, u32), usize> = HashMap::with_capacity(self.len());
-        for (row, &(table, line)) in self.places.iter().enumerate() {
-            let key = (table, self.block[row], self.method[row]);
-            if let Some(earlier) = seen.insert(key, row) {
-                let before = self.places[earlier].1;
-                let method = &self.methods[self.method[row] as usize];
+        // One place for each method of each block of each table, as the values have (`table`).
+        let (blocks, methods) = (self.blocks.len(), self.methods.len());
+        let tables = self.places.last().map_or(0, |place| place.0 as usize + 1);
+        let mut seen = vec![u32::MAX; tables * blocks * methods];
+        for (row, (&(_, line), (table, block, method))) in
+            self.places.iter().zip(self.rows()).enumerate()
+        {
+            let earlier = &mut seen[(table * blocks + block) * methods + method];
+            if *earlier != u32::MAX {
+                let before = self.places[*earlier as usize].1;
+                let method = &self.methods[method];
                 let message =
                     format!("lines {before} and {line} are the same run of method {method}");
                 let help = "runs that were drawn several times need a column repetition or seed";
                 return Err(FormatError::new(message).on_line(line).with_help(help));
             }
+            *earlier = row as u32;
         }
         Ok(())
     }
@@ -350,10 +356,25 @@ fn key(name: String, tables: &[&Csv]) -> Key {
 fn blocks(keys: &[Key], rows: usize) -> (Vec<u32>, Vec<Box<[u32]>>) {
     let mut known: HashMap<Box<[u32]>, u32> = HashMap::new();
     let mut of_row: Vec<u32> = Vec::with_capacity(rows);
+    let mut codes = Vec::with_capacity(keys.len());
+    let mut last = 0;
     for row in 0..rows {
-        let codes: Box<[u32]> = keys.iter().map(|k| k.cells[row]).collect();
-        let next = known.len() as u32;
-        of_row.push(*known.entry(codes).or_insert(next));
+        // The methods of a block mostly follow each other.
+        if row > 0 && keys.iter().zip(&codes).all(|(k, &code)| k.cells[row] == code) {
+            of_row.push(last);
+            continue;
+        }
+        codes.clear();
+        codes.extend(keys.iter().map(|k| k.cells[row]));
+        last = match known.get(codes.as_slice()) {
+            Some(&block) => block,
+            None => {
+                let next = known.len() as u32;
+                known.insert(codes.as_slice().into(), next);
+                next
+            }
+        };
+        of_row.push(last);
     }
     let mut blocks: Vec<(Box<[u32]>, u32)> = known.into_iter().collect();
     blocks.sort();

@@ -19,7 +19,7 @@ impl Report {
         );
         page.push_str(
             "A figure with ± is a mean with its 95 % confidence interval. A check says `open` when the \
-             interval lies on both sides of what is wanted. A claim holds when all its checks pass, \
+             interval is on both sides of what is wanted. A claim holds when all its checks pass, \
              holds partly when some do, does not hold when none does.\n",
         );
         if !self.choices.is_empty() {

@@ -216,13 +216,8 @@ fn beats_the_bound(seed: u64, tasks: u32, kind: &str, model: &str) -> Result<(),
     Ok(())
 }
 
-/// Number of cases: `PROPTEST_CASES`, or few enough for every build.
-fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60)
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #![proptest_config(slackline_testkit::cases(60))]
 
     #[test]
     fn nothing_ends_before_the_lower_bound(

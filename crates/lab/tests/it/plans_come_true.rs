@@ -74,7 +74,7 @@ fn moldable(seed: u64, tasks: u32) -> Workflow {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(slackline_testkit::cases(40))]
 
     /// Every plan comes true, inputs from the origin included, if transfers cannot meet.
     #[test]

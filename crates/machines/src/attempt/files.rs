@@ -1,7 +1,7 @@
 //! The files of an attempt: inputs are brought in so that the original cannot be changed through them,
 //! outputs are checked and moved out by one rename.
 
-use super::{AttemptError, process};
+use super::{AttemptError, packed, process};
 use crate::private::{self, DIRECTORY};
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fchmod, openat, renameat};
 use rustix::io::Errno;
@@ -132,7 +132,7 @@ pub(super) fn make(folder: &Path) -> std::io::Result<()> {
 
 /// Inputs of an attempt.
 pub(super) struct Inputs<'a> {
-    /// The name that the task knows, and where the file lies.
+    /// The name that the task knows, and where the file is.
     pub(super) files: &'a [(String, PathBuf)],
     /// Those that are the user's own, by position.
     pub(super) own: &'a [(usize, Option<Stamp>)],
@@ -175,8 +175,16 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Att
             (Ok(_), Ok(kept)) => kept.as_ref(),
             (Ok(_), Err(_)) => None,
         };
+        // A folder that a task has written is kept packed.
+        let folder = stamp.is_err() && packed::is_packed(from).unwrap_or(false);
         let stamp = stamp.map_or(None, |at| inputs.own[at].1);
-        let brought =
+        let brought = if folder {
+            let unpacked = with_parents(&to, || packed::unpack(from, &to));
+            unpacked.and_then(|has_programs| {
+                programs |= has_programs;
+                Ok(Stamp::of(&fs::metadata(from)?))
+            })
+        } else {
             kept.as_ref().map_err(|e| Error::new(e.kind(), e.to_string())).and_then(|_| {
                 with_parents(&to, || match stored.filter(|path| is_kept || is_fixed(path)) {
                     Some(path) => match fs::hard_link(path, &to) {
@@ -198,9 +206,10 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Att
                     },
                     None => copied(stamp),
                 })
-            });
+            })
+        };
         let brought = brought.and_then(|found| match known {
-            Some(known) => known.is_in(&to, found),
+            Some(known) => known.is_in(if folder { from } else { &to }, found),
             None => Ok(true),
         });
         match brought {
@@ -351,6 +360,8 @@ struct Found {
     written: Written,
     /// It has other names, through which it could be changed later.
     shared: bool,
+    /// It is a folder, which is packed.
+    folder: bool,
 }
 
 /// Checks that all outputs are there, then moves them to where the attempt has to leave them; all or none
@@ -371,28 +382,40 @@ pub(super) fn collect(
     }
     let mut written = Vec::with_capacity(outputs.len());
     for ((name, to), found) in outputs.iter().zip(all) {
-        let Found { written: mut output, shared } = found;
-        let kept = parent_of(&opened, name).and_then(|(parent, last)| {
-            let from = parent.as_ref().unwrap_or(&opened);
-            let mut moved = || {
-                match if shared { Err(Errno::XDEV) } else { renameat(from, &last, CWD, to) } {
-                    // Made on a disk of the node: brought beside its place first.
-                    Err(Errno::XDEV) => {
-                        output.modified = Some(copy_output(
-                            from,
-                            &last,
-                            to,
-                            output.checksum.as_deref(),
-                            output.bytes,
-                        )?);
-                        Ok(())
+        let Found { written: mut output, shared, folder } = found;
+        let kept = if folder {
+            let packed = with_parents(to, || {
+                let packed = packed::pack_into(&work.join(name), to)?;
+                Ok((packed, Stamp::of(&fs::metadata(to)?)))
+            });
+            packed.map_err(|e| format!("output '{name}': {e}")).map(|((_, checksum), stamp)| {
+                let is_known = checksum_limit.is_none_or(|limit| stamp.bytes <= limit);
+                output.checksum = is_known.then_some(checksum);
+                (output.bytes, output.modified) = (stamp.bytes, Some(stamp.modified));
+            })
+        } else {
+            parent_of(&opened, name).and_then(|(parent, last)| {
+                let from = parent.as_ref().unwrap_or(&opened);
+                let mut moved = || {
+                    match if shared { Err(Errno::XDEV) } else { renameat(from, &last, CWD, to) } {
+                        // Made on a disk of the node: brought beside its place first.
+                        Err(Errno::XDEV) => {
+                            output.modified = Some(copy_output(
+                                from,
+                                &last,
+                                to,
+                                output.checksum.as_deref(),
+                                output.bytes,
+                            )?);
+                            Ok(())
+                        }
+                        done => Ok(done?),
                     }
-                    done => Ok(done?),
-                }
-            };
-            let kept = with_parents(to, &mut moved);
-            kept.map_err(|e| format!("output '{name}' cannot be kept: {e}"))
-        });
+                };
+                let kept = with_parents(to, &mut moved);
+                kept.map_err(|e| format!("output '{name}' cannot be kept: {e}"))
+            })
+        };
         if let Err(why) = kept {
             outputs.iter().take(written.len()).for_each(|(_, to)| drop(fs::remove_file(to)));
             return Err(why);
@@ -415,7 +438,7 @@ fn parent_of(work: &OwnedFd, name: &str) -> Result<(Option<OwnedFd>, OsString), 
         parent = Some(inner.map_err(|error| match error {
             Errno::NOENT => format!("output '{name}' was not written"),
             Errno::NOTDIR | Errno::LOOP => {
-                format!("output '{name}' lies behind a link, or in what is no folder")
+                format!("output '{name}' is behind a link, or in what is no folder")
             }
             error => format!("output '{name}': {}", Error::from(error)),
         })?);
@@ -425,7 +448,7 @@ fn parent_of(work: &OwnedFd, name: &str) -> Result<(Option<OwnedFd>, OsString), 
 
 const READ: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
-/// Checks one output; links and folders are none, nor is what lies behind them.
+/// Checks one output; links are none, nor is what is behind them.
 fn look_at(work: &OwnedFd, name: &str, checksum_limit: Option<u64>) -> Result<Found, String> {
     let (parent, last) = parent_of(work, name)?;
     let opened = openat(parent.as_ref().unwrap_or(work), &last, READ, Mode::empty());
@@ -437,8 +460,15 @@ fn look_at(work: &OwnedFd, name: &str, checksum_limit: Option<u64>) -> Result<Fo
     })?);
     let told = |e: Error| format!("output '{name}': {e}");
     let found = file.metadata().map_err(told)?;
+    if found.is_dir() {
+        let written = Written { bytes: 0, checksum: None, modified: None, path: None };
+        return Ok(Found { written, shared: false, folder: true });
+    }
     if !found.is_file() {
-        return Err(format!("output '{name}' is no file"));
+        return Err(format!("output '{name}' is neither file nor folder"));
+    }
+    if packed::begins_packed(&mut file).map_err(told)? {
+        return Err(format!("output '{name}' is a folder that slackline has packed: unpack it"));
     }
     let checksum = match checksum_limit {
         Some(limit) if found.len() > limit => None,
@@ -451,7 +481,7 @@ fn look_at(work: &OwnedFd, name: &str, checksum_limit: Option<u64>) -> Result<Fo
     }
     let Stamp { bytes, modified } = Stamp::of(&found);
     let written = Written { bytes, checksum, modified: Some(modified), path: None };
-    Ok(Found { written, shared })
+    Ok(Found { written, shared, folder: false })
 }
 
 /// Copies an output to its place, where it appears whole and read-only; the original stays as it is. Returns

@@ -13,6 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// Reason why this process cannot create control groups.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct NoControlGroups(String);
 
 /// Enforcement of the memory granted to attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,11 +45,13 @@ impl Enforce {
     ];
 
     /// Mode that `auto` stands for on this machine; an error says why control groups are not available.
-    pub fn settled(self) -> Result<Enforce, String> {
+    pub fn settled(self) -> Result<Enforce, NoControlGroups> {
         match self {
             Enforce::Auto if delegated().is_ok() => Ok(Enforce::Cgroup),
             Enforce::Auto => Ok(Enforce::Poll),
-            Enforce::Cgroup => delegated().as_ref().map(|_| self).map_err(String::clone),
+            Enforce::Cgroup => {
+                delegated().as_ref().map(|_| self).map_err(|why| NoControlGroups(why.clone()))
+            }
             other => Ok(other),
         }
     }

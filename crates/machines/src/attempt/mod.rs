@@ -6,17 +6,19 @@ mod files;
 mod limits;
 mod memory;
 mod orphans;
+mod packed;
 mod process;
 
 pub(crate) use files::{Pace, copy_paced, is_missing, publish};
 pub use files::{Scratch, Stamp, Version, Written, checksum, checksum_of_bytes, stamped_checksum};
 pub use limits::raise_open_files;
-pub use memory::Enforce;
+pub use memory::{Enforce, NoControlGroups};
 pub(crate) use orphans::{
-    ATTEMPT_VARIABLE, HOST_VARIABLE, KIND_VARIABLE, RUN_VARIABLE, TASK_VARIABLE,
+    ATTEMPT_VARIABLE, HOST_VARIABLE, KIND_VARIABLE, NODES_VARIABLE, RUN_VARIABLE, TASK_VARIABLE,
 };
 pub use orphans::{adopt_orphans, boot, end_orphans, is_there};
 pub(crate) use orphans::{end_adopted, process_of};
+pub use packed::{is_packed, packed_content, unpack};
 pub use process::{Control, Limits, Usage};
 pub use slackline_engine::Process;
 
@@ -42,7 +44,7 @@ const LAST_BYTES: u64 = 4096;
 pub struct Attempt {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Variables it gets besides ours.
+    /// Variables it gets in addition to ours.
     pub env: Vec<(String, String)>,
     /// The folder that it runs in, created for it; that in the scratch folder once there is one.
     pub work: PathBuf,
@@ -69,7 +71,7 @@ pub struct Attempt {
     /// Bytes beyond which an output gets no checksum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum_limit: Option<u64>,
-    /// Exit codes that count as success besides 0.
+    /// Exit codes that count as success in addition to 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepts: Vec<i32>,
     /// Resources it may use.

@@ -28,6 +28,9 @@ pub(crate) const TASK_VARIABLE: &str = "SLACKLINE_TASK";
 /// Has the kind of its task, empty where it has none.
 pub(crate) const KIND_VARIABLE: &str = "SLACKLINE_KIND";
 
+/// Has the number of nodes of a task over several of them.
+pub(crate) const NODES_VARIABLE: &str = "SLACKLINE_NODES";
+
 /// The variable that says for which attempt at it.
 pub(crate) const ATTEMPT_VARIABLE: &str = "SLACKLINE_ATTEMPT";
 

@@ -35,6 +35,8 @@ pub struct Job {
     pub label: Label,
     /// Cores it uses.
     pub cores: u32,
+    /// Seconds that it takes as estimated.
+    pub seconds: Option<f64>,
     /// The attempt to make.
     pub attempt: Attempt,
 }

@@ -54,7 +54,16 @@ fn machines(listing: &str) -> Result<Vec<Machine>, String> {
             .map_err(|_| format!("sinfo said node '{name}' has '{cores}' processors"))?;
         // A star marks nodes that do not answer; a node is listed once per partition.
         let gone = ["down", "drain", "fail", "unk", "maint"].iter().any(|s| state.starts_with(s));
-        if gone || state.ends_with('*') || cores == 0 || by_name.contains_key(name) {
+        if gone || state.ends_with('*') || cores == 0 {
+            continue;
+        }
+        let (wall_time, usual) = (limit.and_then(slurm_seconds), partition.strip_suffix('*'));
+        let group = usual.unwrap_or(partition).to_string();
+        if let Some(known) = by_name.get_mut(name) {
+            // Jobs go to the usual partition unless they say another.
+            if usual.is_some() {
+                (known.wall_time, known.group) = (wall_time, group);
+            }
             continue;
         }
         let memory = mebibytes.trim_end_matches('+').parse::<f64>().ok();
@@ -66,8 +75,8 @@ fn machines(listing: &str) -> Result<Vec<Machine>, String> {
                 cores,
                 memory: memory.filter(|m| *m > 1.0).map(|m| m * 1024.0 * 1024.0),
                 gpus: gpus(devices.unwrap_or_default()),
-                wall_time: limit.and_then(slurm_seconds),
-                group: partition.trim_end_matches('*').to_string(),
+                wall_time,
+                group,
             },
         );
     }
@@ -166,12 +175,15 @@ fat1|64+|512000|fat|alloc
     fn devices_and_time_limits_are_found() {
         let listing = "\
 g1|32|128000|gpu|idle|gpu:a100:4(S:0-1),gpu:l4:2,shard:8|1-00:00:00
+c1|32|128000|a-short|idle|(null)|2:00
 c1|32|128000|batch*|idle|(null)|infinite
 ";
         let found = machines(listing).unwrap();
         assert_eq!(found[0].gpus, [("a100".to_string(), 4), ("l4".to_string(), 2)]);
         assert_eq!(found[0].wall_time, Some(86_400.0));
+        // Of several partitions the usual one counts.
         assert_eq!((found[1].gpus.len(), found[1].wall_time), (0, None));
+        assert_eq!(found[1].group, "batch");
         assert_eq!(gpus("gpu:2"), [(String::new(), 2)]);
         let (name, speed, remarks) = ("c".to_string(), 1e9, Vec::new());
         let text = Found { name, machines: found, speed, remarks }.to_toml();

@@ -13,6 +13,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The process that drives a run, and its machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +31,10 @@ pub(super) struct Holder {
     #[serde(flatten)]
     process: Process,
 }
+
+/// Longest time for which a `flock` may outlive its process: one that it was about to start has it until it becomes
+/// another program, which takes a moment on a busy machine.
+const INHERITED: Duration = Duration::from_secs(5);
 
 fn line(path: &str) -> String {
     fs::read_to_string(path).map(|text| text.trim().to_string()).unwrap_or_default()
@@ -128,13 +133,23 @@ impl Lock {
             let who = who.map_or("a process of this machine".to_string(), |h| h.describe());
             FolderError::Held { path: root.into(), holder: who, file: holder.clone() }
         };
-        let flocked = match file.try_lock() {
-            Ok(()) => true,
-            Err(TryLockError::WouldBlock) => return Err(held(read(&holder))),
-            // The file system knows no such locks.
-            Err(TryLockError::Error(_)) => false,
-        };
         let own = Holder::own();
+        let begin = Instant::now();
+        let flocked = loop {
+            match file.try_lock() {
+                Ok(()) => break true,
+                Err(TryLockError::WouldBlock) => {
+                    let who = read(&holder);
+                    let is_gone = who.as_ref().is_some_and(|who| who.is_gone(&own, false));
+                    if !is_gone || begin.elapsed() > INHERITED {
+                        return Err(held(who));
+                    }
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                // The file system knows no such locks.
+                Err(TryLockError::Error(_)) => break false,
+            }
+        };
         for _ in 0..3 {
             match write(root, &holder, &own) {
                 Ok(()) => return Ok(Lock { holder, own, _file: file }),
@@ -205,6 +220,25 @@ mod tests {
         let nameless = Holder { machine: String::new(), ..own };
         let before = Holder { boot: "before".to_string(), ..nameless.clone() };
         assert!(!before.is_gone(&nameless, true));
+    }
+
+    #[test]
+    fn a_lock_that_a_killed_process_passed_on_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
+        let root = folder.path();
+        drop(Lock::take(root).unwrap_or_else(|e| panic!("{e}")));
+        let own = Holder::own();
+        let dead = Process { pid: own.process.pid, started: own.process.started + 1 };
+        let gone = Holder { process: dead, ..own };
+        write(root, &root.join("holder"), &gone).unwrap_or_else(|e| panic!("{e}"));
+        let child = File::open(root.join("lock")).unwrap_or_else(|e| panic!("{e}"));
+        child.lock().unwrap_or_else(|e| panic!("{e}"));
+        let becomes_another = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            drop(child);
+        });
+        assert!(Lock::take(root).is_ok());
+        let _ = becomes_another.join();
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The log of a run: one record a line, each with its number, its date and, at its end, a CRC-32 of
-//! what stands before. It is written at once and made durable in groups by a thread of its own:
+//! everything before it. It is written at once and made durable in groups by a thread of its own:
 //! what has to rely on a record waits for it. What was torn by a crash is cut off and said; a damaged
 //! record that others follow is no such thing, and cut off only if the user wants it.
 
 use super::{NO_RUN, log_of};
 use crate::attempt::Stamp;
-use crate::up_to_date::{History, Redo};
+use crate::up_to_date::{History, Redo, SavedHistory};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use slackline_engine::Note;
@@ -13,7 +13,7 @@ use slackline_engine::{Record, RecordError};
 use slackline_model::TaskId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -94,6 +94,12 @@ pub struct Definition {
     /// Changes of the definition since the one before, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
+    /// Of a workflow with choices and loops: outcomes of decisions that what was done tells, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outcomes: BTreeMap<String, String>,
+    /// Whether decisions are to come, so that more tasks may have to be done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_open: bool,
 }
 
 impl Header {
@@ -109,6 +115,12 @@ impl Header {
 pub struct LogError {
     path: PathBuf,
     why: String,
+}
+
+impl LogError {
+    fn of(path: &Path, error: &std::io::Error) -> LogError {
+        LogError { path: path.into(), why: error.to_string() }
+    }
 }
 
 /// The records of a run under one definition.
@@ -129,6 +141,8 @@ pub struct Recovered {
     pub records: Vec<(f64, Record)>,
     /// Runs in the folder before, in order.
     pub earlier: Vec<Segment>,
+    /// Number of runs before those, which were not read.
+    pub skipped: usize,
     /// Number of the last record.
     pub lines: u64,
     /// Bytes up to the end of the last whole line.
@@ -149,17 +163,18 @@ pub fn reused(records: &[(f64, Record)]) -> BTreeSet<TaskId> {
 }
 
 impl Recovered {
+    /// A run without records, whose definition ends after so many lines and bytes.
+    fn beginning(header: Header, lines: u64, whole: u64, skipped: usize) -> Recovered {
+        let (records, earlier) = (Vec::new(), Vec::new());
+        Recovered { header, records, earlier, skipped, lines, whole, torn: None, follow: 0 }
+    }
+
     /// All runs in the folder, in order, each as if it were the only one.
     pub fn runs(mut self) -> Vec<Recovered> {
         let earlier = std::mem::take(&mut self.earlier);
-        let alone = |Segment { header, records }| Recovered {
-            header,
-            lines: records.len() as u64,
-            records,
-            earlier: Vec::new(),
-            whole: 0,
-            torn: None,
-            follow: 0,
+        let alone = |Segment { header, records }| {
+            let lines = records.len() as u64;
+            Recovered { records, ..Recovered::beginning(header, lines, 0, 0) }
         };
         let mut runs: Vec<Recovered> = earlier.into_iter().map(alone).collect();
         runs.push(self);
@@ -227,7 +242,7 @@ fn parse(line: &str) -> Option<(u64, f64, Line)> {
     Some((number.parse().ok()?, date.parse().ok()?, record))
 }
 
-/// Whether the clock of the run goes on with a record.
+/// Whether the clock of the run continues with a record.
 fn goes_on(record: &Line, clock: &mut f64) -> bool {
     let record = match record {
         Line::Record(record) => record,
@@ -247,6 +262,17 @@ fn goes_on(record: &Line, clock: &mut f64) -> bool {
     }
 }
 
+fn read_line(file: &mut impl BufRead, line: &mut Vec<u8>, path: &Path) -> Result<u64, LogError> {
+    line.clear();
+    let length = file.read_until(b'\n', line);
+    length.map(|bytes| bytes as u64).map_err(|e| LogError::of(path, &e))
+}
+
+/// A line without its end, if that has come.
+fn whole_text(line: &[u8]) -> Option<&str> {
+    std::str::from_utf8(line).ok().and_then(|line| line.strip_suffix('\n'))
+}
+
 /// Reads the log of the run in a folder up to its last whole record.
 pub fn read(root: &Path) -> Result<Recovered, LogError> {
     let path = &log_of(root);
@@ -263,40 +289,57 @@ pub fn read(root: &Path) -> Result<Recovered, LogError> {
     let fail = |why: String| LogError { path: path.into(), why };
     let mut file = BufReader::new(File::open(path).map_err(|e| fail(e.to_string()))?);
     let mut line = Vec::new();
-    let mut next = |line: &mut Vec<u8>| -> Result<usize, LogError> {
-        line.clear();
-        file.read_until(b'\n', line).map_err(|e| fail(e.to_string()))
-    };
-    let mut whole = next(&mut line)? as u64;
-    let first = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
-    let header = first.and_then(open).map(|body| format!("{body}}}"));
+    let whole = read_line(&mut file, &mut line, path)?;
+    let header = whole_text(&line).and_then(open).map(|body| format!("{body}}}"));
     let header = header.ok_or_else(|| fail("line 1: this is no log of a run".to_string()))?;
-    let mut header: Header =
-        serde_json::from_str(&header).map_err(|e| fail(format!("line 1: {e}")))?;
+    let header: Header = serde_json::from_str(&header).map_err(|e| fail(format!("line 1: {e}")))?;
     if header.schema != SCHEMA {
         return Err(fail(format!("line 1: schema '{}', not '{SCHEMA}'", header.schema)));
     }
-    let mut records: Vec<(f64, Record)> = Vec::new();
-    let (mut earlier, mut lines) = (Vec::new(), 0);
+    read_records(file, path, Recovered::beginning(header, 0, whole, 0))
+}
+
+/// The same without the runs before the last one, where a snapshot stands for them.
+pub fn read_last(root: &Path) -> Result<Recovered, LogError> {
+    let path = &log_of(root);
+    match Snapshot::of(path) {
+        Some((snapshot, header, file, length)) => {
+            let whole = snapshot.bytes + length;
+            let last = Recovered::beginning(header, snapshot.lines + 1, whole, snapshot.runs);
+            read_records(file, path, last)
+        }
+        None => read(root),
+    }
+}
+
+/// Reads the records that follow.
+fn read_records(
+    mut file: BufReader<File>,
+    path: &Path,
+    mut found: Recovered,
+) -> Result<Recovered, LogError> {
+    let mut line = Vec::new();
     let mut clock = 0.0;
     loop {
-        let length = next(&mut line)?;
+        let length = read_line(&mut file, &mut line, path)?;
         if length == 0 {
-            let (torn, follow) = (None, 0);
-            return Ok(Recovered { header, records, earlier, lines, whole, torn, follow });
+            return Ok(found);
         }
-        let text = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
+        let text = whole_text(&line);
         match text.and_then(parse) {
-            Some((number, at, record)) if number == lines + 1 && goes_on(&record, &mut clock) => {
-                lines = number;
+            Some((number, at, record))
+                if number == found.lines + 1 && goes_on(&record, &mut clock) =>
+            {
+                found.lines = number;
                 match record {
-                    Line::Record(record) => records.push((at, record)),
+                    Line::Record(record) => found.records.push((at, record)),
                     Line::Definition(next) => {
-                        let header = std::mem::replace(&mut header, *next);
-                        earlier.push(Segment { header, records: std::mem::take(&mut records) });
+                        let header = std::mem::replace(&mut found.header, *next);
+                        let records = std::mem::take(&mut found.records);
+                        found.earlier.push(Segment { header, records });
                     }
                 }
-                whole += length as u64;
+                found.whole += length;
             }
             _ => {
                 let what = match text.and_then(open) {
@@ -304,30 +347,99 @@ pub fn read(root: &Path) -> Result<Recovered, LogError> {
                     Some(_) if text.and_then(parse).is_some() => "does not follow the one before",
                     Some(_) => "has a record that this version does not know",
                 };
-                let torn = Some(format!("line {} {what}", lines + 2));
-                let mut follow = 0;
+                found.torn = Some(format!("line {} {what}", found.lines + 2));
                 loop {
-                    let text = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
-                    follow += usize::from(text.and_then(open).is_some());
-                    if next(&mut line)? == 0 {
+                    found.follow += usize::from(whole_text(&line).and_then(open).is_some());
+                    if read_line(&mut file, &mut line, path)? == 0 {
                         break;
                     }
                 }
-                return Ok(Recovered { header, records, earlier, lines, whole, torn, follow });
+                return Ok(found);
             }
         }
     }
 }
 
+/// What the runs before the last one of a log come to: who continues with the last one reads this in their place. It is
+/// a file beside the log, which has all of it, and counts only where the last run begins where it says.
+#[derive(Serialize, Deserialize)]
+struct Snapshot {
+    /// Identifier of the runs.
+    id: String,
+    /// Records before the definition of the last run, the first line not among them.
+    lines: u64,
+    /// Bytes before it.
+    bytes: u64,
+    /// Number of runs before it.
+    runs: usize,
+    /// What was done in them.
+    history: SavedHistory,
+}
+
+/// Shortest log, in records, that a snapshot is made of.
+const WORTH_A_SNAPSHOT: u64 = 1000;
+
+fn snapshot_beside(log: &Path) -> PathBuf {
+    log.with_file_name("snapshot")
+}
+
+impl Snapshot {
+    /// The snapshot beside a log, the definition of the last run, the log behind that, and the length of its line.
+    fn of(log: &Path) -> Option<(Snapshot, Header, BufReader<File>, u64)> {
+        let text = std::fs::read_to_string(snapshot_beside(log)).ok()?;
+        let body = open(text.strip_suffix('\n')?)?;
+        let snapshot: Snapshot = serde_json::from_str(&format!("{body}}}")).ok()?;
+        let mut file = BufReader::new(File::open(log).ok()?);
+        file.seek(SeekFrom::Start(snapshot.bytes)).ok()?;
+        let mut line = Vec::new();
+        let length = read_line(&mut file, &mut line, log).ok()?;
+        match parse(whole_text(&line)?)? {
+            (number, _, Line::Definition(header))
+                if number == snapshot.lines + 1
+                    && header.id == snapshot.id
+                    && header.schema == SCHEMA =>
+            {
+                Some((snapshot, *header, file, length))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Makes a snapshot of a log as it was before its last run was defined, and of what was done until then. Small logs
+/// need none.
+pub fn keep_snapshot(
+    log: &Path,
+    recovered: &Recovered,
+    history: &History,
+) -> Result<(), std::io::Error> {
+    if recovered.lines < WORTH_A_SNAPSHOT {
+        return Ok(());
+    }
+    let snapshot = Snapshot {
+        id: recovered.header.id.clone(),
+        lines: recovered.lines,
+        bytes: recovered.whole,
+        runs: recovered.skipped + recovered.earlier.len() + 1,
+        history: history.into(),
+    };
+    let text = serde_json::to_string(&snapshot)?;
+    let line = seal(text.strip_suffix('}').unwrap_or(&text).to_string());
+    let (path, new) = (snapshot_beside(log), log.with_file_name("snapshot.new"));
+    std::fs::write(&new, line)?;
+    std::fs::rename(&new, &path)
+}
+
 /// Goes through the notes of a log as far as it is whole; nothing of it is kept. Where another run begins there
 /// is none.
-fn each_note(path: &Path, mut see: impl FnMut(Option<Note>)) -> Result<(), LogError> {
-    let fail = |e: std::io::Error| LogError { path: path.into(), why: e.to_string() };
-    let mut file = BufReader::new(File::open(path).map_err(fail)?);
+fn each_note(
+    path: &Path,
+    mut file: BufReader<File>,
+    mut see: impl FnMut(Option<Note>),
+) -> Result<(), LogError> {
     let mut line = Vec::new();
-    while file.read_until(b'\n', &mut line).map_err(fail)? > 0 {
-        let text = std::str::from_utf8(&line).ok().and_then(|line| line.strip_suffix('\n'));
-        let Some(text) = text else { break };
+    while read_line(&mut file, &mut line, path)? > 0 {
+        let Some(text) = whole_text(&line) else { break };
         let beginning = text.get(..text.len().min(64)).unwrap_or(text);
         if beginning.contains(DEFINITION) {
             see(None);
@@ -336,15 +448,22 @@ fn each_note(path: &Path, mut see: impl FnMut(Option<Note>)) -> Result<(), LogEr
         {
             see(Some(note));
         }
-        line.clear();
     }
     Ok(())
+}
+
+fn opened(path: &Path) -> Result<BufReader<File>, LogError> {
+    Ok(BufReader::new(File::open(path).map_err(|e| LogError::of(path, &e))?))
 }
 
 /// Goes through the notes of the last run of a log.
 pub fn notes(path: &Path, mut see: impl FnMut(Note)) -> Result<(), LogError> {
     let mut all = Vec::new();
-    each_note(path, |note| match note {
+    let file = match Snapshot::of(path) {
+        Some((_, _, file, _)) => file,
+        None => opened(path)?,
+    };
+    each_note(path, file, |note| match note {
         Some(note) => all.push(note),
         None => all.clear(),
     })?;
@@ -354,8 +473,11 @@ pub fn notes(path: &Path, mut see: impl FnMut(Note)) -> Result<(), LogError> {
 
 /// All that was done in a folder, by the log as far as it is whole.
 pub fn history(path: &Path) -> Result<History, LogError> {
-    let mut history = History::default();
-    each_note(path, |note| {
+    let (mut history, file) = match Snapshot::of(path) {
+        Some((snapshot, _, file, _)) => (snapshot.history.into(), file),
+        None => (History::default(), opened(path)?),
+    };
+    each_note(path, file, |note| {
         if let Some(note) = note {
             history.hear(&note);
         }
@@ -452,7 +574,7 @@ impl RunLog {
         RunLog::started(file, 0, line.len() as u64)
     }
 
-    /// Goes on with a log; what was torn is put aside.
+    /// Continues with a log; what was torn is put aside.
     pub fn resume(path: &Path, recovered: &Recovered) -> Result<RunLog, RecordError> {
         let cut = || -> std::io::Result<File> {
             let file = File::options().append(true).open(path)?;

@@ -6,8 +6,8 @@ mod log;
 mod names;
 
 pub use log::{
-    Definition, Estimates, Header, LogError, Recovered, RunLog, Segment, history, notes, read,
-    reused,
+    Definition, Estimates, Header, LogError, Recovered, RunLog, Segment, history, keep_snapshot,
+    notes, read, read_last, reused,
 };
 pub use names::{NameError, component, refuse_names};
 pub use slackline_engine::{Failure, Note};

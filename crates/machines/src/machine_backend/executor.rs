@@ -26,7 +26,7 @@ pub enum HostEvent {
     },
     /// A machine that was ordered is there.
     LeaseReady(OpId),
-    /// A lease is over, or will never begin; of itself for the reason given.
+    /// A lease is over, or will never begin; without a request if a reason is given.
     LeaseEnded {
         /// The lease.
         lease: OpId,
@@ -51,6 +51,16 @@ pub struct Room {
     pub left: f64,
     /// At the best of times.
     pub whole: f64,
+    /// Seconds before the end by which work has to be over.
+    pub grace: f64,
+    /// Ratio of the time that a task has to find to its estimate.
+    pub safety: f64,
+}
+
+impl Room {
+    /// Nobody goes.
+    pub const ENDLESS: Room =
+        Room { left: f64::INFINITY, whole: f64::INFINITY, grace: 0.0, safety: 1.0 };
 }
 
 /// A place where attempts are made. It tells how they end through the [`EventSender`] it was made with, and
@@ -68,7 +78,7 @@ pub trait Executor {
 
     /// Time left for work on a host.
     fn room(&self, _host: HostId) -> Room {
-        Room { left: f64::INFINITY, whole: f64::INFINITY }
+        Room::ENDLESS
     }
 
     /// A task is not begun on a host because it has too little time left.

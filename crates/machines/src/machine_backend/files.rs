@@ -2,13 +2,14 @@
 
 use super::{CompletedCopy, MachineBackend};
 use crate::attempt::{
-    ATTEMPT_VARIABLE, Attempt, Completed, HOST_VARIABLE, KIND_VARIABLE, Limits, RUN_VARIABLE,
-    Scratch, Stamp, TASK_VARIABLE, Version, Written, checksum, is_missing, publish,
+    ATTEMPT_VARIABLE, Attempt, Completed, HOST_VARIABLE, KIND_VARIABLE, Limits, NODES_VARIABLE,
+    RUN_VARIABLE, Scratch, Stamp, TASK_VARIABLE, Version, Written, checksum, is_missing, publish,
 };
 use crate::surroundings::surrounded;
 use slackline_engine::{BackendError, Computation, OpError, OpId, SignalKind};
 use slackline_model::problem::Inputs;
 use slackline_model::resources::Amount;
+use slackline_model::workflow::Surroundings;
 use slackline_model::{FileId, HostId, TaskId, Workflow};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ impl MachineBackend<'_> {
         }
     }
 
-    /// Whether a file is one of the user's, and lies at a host from the beginning.
+    /// Whether a file is one of the user's, and is at a host from the beginning.
     pub(super) fn is_given(&self, file: FileId, host: HostId) -> bool {
         let platform = self.platform();
         self.workflow().producer(file).is_none()
@@ -193,6 +194,12 @@ impl MachineBackend<'_> {
         if let Some(around) = around {
             argv = surrounded(around, &self.options.source, argv);
         }
+        let nodes = around.map_or(1, Surroundings::nodes);
+        if nodes > 1 {
+            // A process for each core of each node.
+            let start = ["srun", "--kill-on-bad-exit=1"].map(str::to_string);
+            argv.splice(0..0, start);
+        }
         let outputs = named(workflow, workflow.outputs(task));
         let (mut brought, mut own_files, mut versions) = (Vec::new(), Vec::new(), Vec::new());
         let place = self.platform().place_of(host);
@@ -224,6 +231,7 @@ impl MachineBackend<'_> {
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .into_iter()
                 .chain(self.grant(work, host))
+                .chain((nodes > 1).then(|| (NODES_VARIABLE.to_string(), nodes.to_string())))
                 .chain(around.iter().flat_map(|around| around.env.clone()))
                 .chain(instance_variables(workflow, task))
                 .collect(),

@@ -8,6 +8,9 @@ use slackline_model::{ProcId, TaskId};
 /// Seconds before its announced end in which somebody who goes counts as having come to it.
 const SLACK: f64 = 2.0;
 
+/// Part of all the time there is that somebody who has just come has for sure.
+const FRESH: f64 = 0.95;
+
 /// Least ratio of the next expected time to that of an attempt that was cut off.
 const GROWTH: f64 = 1.5;
 
@@ -16,17 +19,20 @@ impl MachineBackend<'_> {
     /// where nobody there has enough time.
     pub(super) fn check_time(&mut self, task: TaskId, procs: &[ProcId]) -> Result<(), OpError> {
         let host = self.problem.host_of(procs[0]);
-        let Room { left, whole } = self.executor.room(host);
+        let Room { left, whole, grace, safety } = self.executor.room(host);
         if left == f64::INFINITY && whole == f64::INFINITY {
             return Ok(());
         }
+        let (left, whole) = (left - grace, whole - grace);
         let class = self.problem.class_of(procs[0]);
         let estimate = self.problem.exec_wide(self.stated(task), class, procs.len() as u32);
         let command = self.workflow().command(task);
         let own = command.and_then(|command| command.surroundings.as_ref()?.time_limit);
         let most = own.or(self.options.time_limit).unwrap_or(f64::INFINITY);
         let cut = self.cut_after.get(&task).copied();
-        let needed = estimate.max(cut.map_or(0.0, |cut| cut * GROWTH)).min(most);
+        // What fits without anything to spare has at least all the time of somebody who has just come.
+        let spared = (safety * estimate).min(estimate.max(FRESH * whole));
+        let needed = spared.max(cut.map_or(0.0, |cut| cut * GROWTH)).min(most);
         if needed <= left {
             return Ok(());
         }
@@ -42,13 +48,13 @@ impl MachineBackend<'_> {
             return Err(OpError::Refused(format!(
                 "{takes}, and batch jobs for '{name}' have {} for tasks: it fits into none of them \
                  (--sbatch=--time=TIME asks for longer ones, --time-limit says how long tasks take at most)",
-                fmt_seconds(whole)
+                fmt_seconds(whole.max(0.0))
             )));
         }
         self.executor.outgrown(host);
         Err(OpError::NotNow(format!(
-            "{takes}, and the batch job for '{name}' ends in {}",
-            fmt_seconds(left)
+            "{takes}, and the batch job for '{name}' has {} left for tasks",
+            fmt_seconds(left.max(0.0))
         )))
     }
 

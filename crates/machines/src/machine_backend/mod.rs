@@ -41,7 +41,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use throttle::{Throttle, Trickle};
 
-/// Longest time without a look at whether the user wants to stop.
+/// Longest time between two checks whether the user wants to stop.
 const LISTEN: Duration = Duration::from_millis(100);
 
 /// Time that everything gets to end when the user stops a run.
@@ -82,7 +82,7 @@ pub struct MachineOptions {
     pub drive: u32,
     /// The program that `slackline` stands for in commands.
     pub myself: PathBuf,
-    /// What was done in the folder before.
+    /// Earlier results in the folder.
     pub reuse: Reuse,
     /// Files that nobody needs are deleted only where they are among these.
     pub temporary: BTreeSet<String>,
@@ -169,7 +169,7 @@ pub struct MachineBackend<'p> {
     events: EventSender,
     inbox: Receiver<ExecutorEvent>,
     executor: Box<dyn Executor + 'p>,
-    /// The date of the last answer; it stands still in between.
+    /// The date of the last answer; it does not move in between.
     now: f64,
     past: RecoveredState,
     running: BTreeMap<OpId, Running>,
@@ -370,7 +370,7 @@ impl<'p> MachineBackend<'p> {
                 }
             }
             ExecutorEvent::JobEnded(made, at) => {
-                // What ended while nobody drove the run ends when it goes on.
+                // What ended while nobody drove the run ends when it continues.
                 let at = at.min(self.events.clock.now());
                 // What is told a second time was taken the first, and what was given up does not count.
                 match (self.running.remove(&made.label.op), &made.how) {
@@ -607,7 +607,10 @@ impl Backend for MachineBackend<'_> {
         let name = self.workflow().task_name(task).to_string();
         let label = Label { op, task, name, host, number };
         let cores = work.procs.len() as u32;
-        let accepted = self.executor.begin(Job { label, cores, attempt });
+        let class = self.problem.class_of(work.procs[0]);
+        let seconds = self.problem.exec_wide(self.stated(task), class, cores);
+        let seconds = Some(seconds).filter(|seconds| seconds.is_finite());
+        let accepted = self.executor.begin(Job { label, cores, seconds, attempt });
         self.computing(op, task, work.procs, accepted == Accepted::Waiting);
         Ok(accepted)
     }

@@ -34,7 +34,7 @@ pub struct RecoveredState {
 }
 
 impl RecoveredState {
-    /// Reads a log. Where the machine was restarted since, what lies there may not have come to
+    /// Reads a log. Where the machine was restarted since, what is there may not have come to
     /// the disk: checksums tell.
     pub fn of(records: &[(f64, Record)], problem: &Problem<'_>, boot: &str) -> RecoveredState {
         let platform = problem.platform();

@@ -8,6 +8,7 @@ use slackline_model::{HostId, Platform, TaskId, Workflow};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+use thiserror::Error;
 
 /// Time that a command gets.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,9 +29,30 @@ struct Node {
     kind: String,
 }
 
+/// Reason why Slurm cannot be used for a run, or a command of it failed.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum SlurmError {
+    /// A word for `sbatch` gives jobs less memory than a task demands.
+    #[error("--sbatch={word}: task '{task}' needs {}", fmt_bytes(*bytes))]
+    TooLittleMemory {
+        /// The word.
+        word: String,
+        /// Name of the task.
+        task: String,
+        /// Its demand in bytes.
+        bytes: f64,
+    },
+    /// No job of the run would be taken, in Slurm's words.
+    #[error("{0}")]
+    Refused(String),
+    /// A command failed, in its words.
+    #[error("{0}")]
+    Command(String),
+}
+
 /// Fails where words for `sbatch` give jobs less memory than a task demands: the last of them wins over what would
 /// be asked for.
-pub fn check_words(workflow: &Workflow, words: &[String]) -> Result<(), String> {
+pub fn check_words(workflow: &Workflow, words: &[String]) -> Result<(), SlurmError> {
     let Some((word, most)) = words.iter().rev().find_map(|w| Some((w, memory_of(w)?))) else {
         return Ok(());
     };
@@ -40,11 +62,11 @@ pub fn check_words(workflow: &Workflow, words: &[String]) -> Result<(), String> 
         _ => Some((task, demand(task))),
     };
     match workflow.tasks().fold(None, most_of) {
-        Some((task, bytes)) if bytes > most => Err(format!(
-            "--sbatch={word}: task '{}' needs {}",
-            workflow.task_name(task),
-            fmt_bytes(bytes)
-        )),
+        Some((task, bytes)) if bytes > most => Err(SlurmError::TooLittleMemory {
+            word: word.clone(),
+            task: workflow.task_name(task).to_string(),
+            bytes,
+        }),
         _ => Ok(()),
     }
 }
@@ -67,6 +89,14 @@ fn memory_of(word: &str) -> Option<f64> {
 /// Asks Slurm whether it would take the jobs of a run, once for each kind of host. Gives what has to
 /// wait and why; an error is a refusal in Slurm's words.
 pub fn check(
+    platform: &Platform,
+    workflow: &Workflow,
+    options: &SlurmOptions,
+) -> Result<Vec<String>, SlurmError> {
+    waiting_jobs(platform, workflow, options).map_err(SlurmError::Refused)
+}
+
+fn waiting_jobs(
     platform: &Platform,
     workflow: &Workflow,
     options: &SlurmOptions,
@@ -100,6 +130,7 @@ pub fn check(
             ticket: Ticket { post: Post { host, only: None }, number: 0 },
             script: "#!/bin/sh\n".to_string(),
             cores,
+            nodes: 1,
             memory: memory.filter(|_| options.mode == Mode::Pilots),
             devices: if options.mode == Mode::Pilots { devices } else { Vec::new() },
             licences: Vec::new(),
@@ -173,7 +204,7 @@ mod tests {
             check_words(&workflow, &words.iter().map(|w| w.to_string()).collect::<Vec<_>>())
         };
         let why = check(&["--mem=1G", "--time=5"]).unwrap_err();
-        assert_eq!(why, "--sbatch=--mem=1G: task 'align' needs 2 GB");
+        assert_eq!(why.to_string(), "--sbatch=--mem=1G: task 'align' needs 2 GB");
         assert!(check(&["--mem=1900"]).is_err());
         for fits in [&["--mem=2G"][..], &["--mem=1G", "--mem=4000"], &["--mem=0"], &["--time=5"]] {
             assert_eq!(check(fits), Ok(()), "{fits:?}");

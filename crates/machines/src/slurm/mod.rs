@@ -4,7 +4,7 @@
 //!
 //! A host can work as long as its pilot is there. Where the platform says that machines are leased, an
 //! order submits the pilot; everywhere else pilots are submitted at the beginning, and again whenever
-//! one has ended. The folder of the run is shared by all nodes: what lies in the store of a host
+//! one has ended. The folder of the run is shared by all nodes: what is in the store of a host
 //! outlives its pilot.
 
 mod address;
@@ -20,12 +20,12 @@ mod slurm_client;
 mod tests;
 
 pub use address::{Found, address};
-pub use check::{check, check_words};
+pub use check::{SlurmError, check, check_words};
 pub(crate) use pilot::slurm_seconds;
 pub use pilot::{Pilot, PilotError};
 pub use slurm_client::cancel_jobs;
 
-use crate::attempt::{AttemptError, KIND_VARIABLE};
+use crate::attempt::{AttemptError, KIND_VARIABLE, NODES_VARIABLE};
 use crate::attempt_pool::{Job, JobListener, JobResult, Label};
 use crate::folder::RunFolder;
 use crate::machine_backend::{EventSender, Executor, ExecutorEvent, HostEvent, Room};
@@ -35,9 +35,14 @@ use pilot_slot::PilotSlot;
 use protocol::{FromPilot, JobTime, Post, ToPilot};
 use serde::{Deserialize, Serialize};
 use slackline_engine::{Accepted, BackendError, Liveness, OpError, OpId};
+use slackline_model::platform::BatchOptions;
+use slackline_model::units::fmt_seconds;
 use slackline_model::workflow::Command;
-use slackline_model::{HostId, Platform};
-use slurm_client::{Refusal, Said, SlurmClient, State, Submission, Ticket, gres, licences, of_ids};
+use slackline_model::{HostId, Platform, TaskId};
+use slurm_client::{
+    ARRAY_SPAN, ArraySubmission, Refusal, Said, SlurmClient, State, Submission, Ticket, gres,
+    licences, of_ids, option_name,
+};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -48,7 +53,7 @@ use std::time::{Duration, Instant};
 /// Time that a pilot gets to call again before it counts as gone.
 const RETURN: Duration = Duration::from_secs(2);
 
-/// Time that pilots get to call an engine that goes on.
+/// Time that pilots get to call an engine that resumes.
 const GREETING: Duration = Duration::from_secs(10);
 
 /// Time between two considerations of the number of pilots.
@@ -59,6 +64,23 @@ const IDLE_PILOT: Duration = Duration::from_secs(20);
 
 /// Seconds of a batch job for one task beyond the time limit of its attempt.
 const MARGIN: f64 = 60.0;
+
+/// Least seconds that a batch job for one task asks for, and the ratio of what it asks for to the estimate.
+const LEAST_TIME: f64 = 600.0;
+const ABOVE_ESTIMATE: f64 = 1.5;
+
+/// Growth of the time asked for after a batch job for one task was ended because its time was over.
+const MORE_TIME: f64 = 2.0;
+
+/// Seconds before its announced end in which a batch job for one task that goes counts as having come to it.
+const AT_END: f64 = 2.0;
+
+/// Seconds before the end of a pilot by which its tasks have to be over, and the part of its time that is the most.
+const GRACE: f64 = 60.0;
+const GRACE_PART: f64 = 0.1;
+
+/// Time that a silent job for one task gets, beyond that of a pilot, until the batch system has said how it ended.
+const VERDICT: Duration = Duration::from_secs(8);
 
 /// Time without work after which a pilot is replaced that has too little time left for the next task.
 const IDLE: Duration = Duration::from_secs(1);
@@ -87,12 +109,14 @@ pub struct SlurmOptions {
     pub called: IpAddr,
     /// Time between two looks at the queue, where it does not depend on the number of jobs.
     pub squeue_interval: Option<Duration>,
-    /// Words that every submission gets besides ours.
+    /// Words that every submission gets in addition to ours.
     pub sbatch: Vec<String>,
     /// Fewest and most pilots at once; one for every host where there are none.
     pub pilots: Option<(u32, u32)>,
     /// Seconds without an engine after which a pilot ends.
     pub patience: f64,
+    /// Ratio of the time that a pilot must have left for a task to its estimate.
+    pub wall_safety: f64,
     /// Names the run among all others.
     pub run: String,
     /// The program that pilots run.
@@ -130,6 +154,9 @@ pub struct Slurm<'p> {
     idle: BTreeMap<HostId, Instant>,
     /// Seconds that batch jobs for a host have for tasks, as the last pilot said when it began.
     whole: BTreeMap<HostId, f64>,
+    /// Seconds that the batch job for a task asked for last, and that the next has to ask for at least.
+    asked: BTreeMap<TaskId, f64>,
+    too_short: BTreeMap<TaskId, f64>,
 }
 
 impl<'p> Slurm<'p> {
@@ -192,6 +219,8 @@ impl<'p> Slurm<'p> {
             scaled: Instant::now(),
             idle: BTreeMap::new(),
             whole: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            too_short: BTreeMap::new(),
         })
     }
 
@@ -233,7 +262,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// Fits the number of pilots to the work: twice as many where all are there and busy, fewer where one has had
-    /// nothing to do for a while and what lies on its host stays in reach.
+    /// nothing to do for a while and what is on its host stays in reach.
     fn scale(&mut self) {
         let Some((least, most)) = self.options.pilots else { return };
         if !self.listed || self.settling || self.scaled.elapsed() < SCALE_PACE {
@@ -318,7 +347,7 @@ impl<'p> Slurm<'p> {
 
     /// The script of a pilot. Slurm asks the whole process group to end, which a pilot would not survive
     /// to end its tasks: it has a group of its own, and is asked by the script in a way it listens to.
-    fn script(&self, ticket: Ticket) -> String {
+    fn script(&self, ticket: Ticket, is_array: bool) -> String {
         let quoted = Command::shell_word;
         let Ticket { post, number } = ticket;
         let name = &self.platform.host(post.host).name;
@@ -333,7 +362,9 @@ impl<'p> Slurm<'p> {
             format!("--drive {}", self.drive),
             format!("--patience {}", self.options.patience),
         ];
-        words.extend(post.only.map(|op| format!("--only {}", op.0)));
+        // Jobs of an array count from the first of their tasks.
+        let index = if is_array { " + SLURM_ARRAY_TASK_ID" } else { "" };
+        words.extend(post.only.map(|op| format!("--only $(({}{index}))", op.0)));
         let line = words.join(" ");
         format!(
             "#!/bin/sh\n! command -v setsid > /dev/null || set -- setsid\n\"$@\" {line} &\n\
@@ -341,10 +372,35 @@ impl<'p> Slurm<'p> {
         )
     }
 
-    fn submit(&mut self, post: Post) {
-        let Some(slot) = self.slots.get_mut(&post) else { return };
-        let ticket = Ticket { post, number: slot.next_pilot() };
-        let Some(slot) = self.slots.get(&post) else { return };
+    /// Submits the jobs of some posts: those that differ in nothing but their task as arrays.
+    fn submit(&mut self, posts: Vec<Post>) {
+        let mut open: Vec<Submission> =
+            posts.into_iter().filter_map(|post| self.submission(post)).collect();
+        open.sort_by_key(|submission| submission.ticket);
+        while !open.is_empty() {
+            let first = open.remove(0);
+            let begin = first.ticket.post.only.map_or(0, |op| op.0);
+            let index = |job: &Submission| job.ticket.post.only.map_or(0, |op| op.0 - begin);
+            let alike = |job: &Submission| first.is_like(job) && index(job) < ARRAY_SPAN;
+            let (others, rest): (Vec<Submission>, Vec<Submission>) =
+                open.into_iter().partition(alike);
+            open = rest;
+            if others.is_empty() {
+                self.batch.submit(first);
+                continue;
+            }
+            let mut indices = vec![0];
+            indices.extend(others.iter().map(index));
+            let script = self.script(first.ticket, true);
+            self.batch
+                .submit_array(ArraySubmission { first: Submission { script, ..first }, indices });
+        }
+    }
+
+    /// The job of a post, which a new pilot comes with.
+    fn submission(&mut self, post: Post) -> Option<Submission> {
+        let ticket = Ticket { post, number: self.slots.get_mut(&post)?.next_pilot() };
+        let slot = self.slots.get(&post)?;
         let host = self.platform.host(post.host);
         let output = self.places.words(&ticket.short());
         let cores = slot.cores().unwrap_or(host.cores).max(1);
@@ -352,7 +408,8 @@ impl<'p> Slurm<'p> {
         let gpus = slot.granted("SLACKLINE_GPUS");
         let resources = slot.granted("SLACKLINE_RESOURCES").filter(|_| post.only.is_some());
         let licences = licences(resources.as_deref(), self.platform);
-        let (script, node) = (self.script(ticket), Some(host.name.to_string()));
+        let nodes = slot.granted(NODES_VARIABLE).and_then(|text| text.parse().ok()).unwrap_or(1);
+        let (script, node) = (self.script(ticket, false), Some(host.name.to_string()));
         // A job for one task asks for what that needs, a pilot for all that its host has.
         let kinds = host.resources.as_ref().map_or(&[][..], |own| own.gpus.as_slice());
         let (memory, devices) = match post.only {
@@ -364,19 +421,24 @@ impl<'p> Slurm<'p> {
         let (options, seconds) = match post.only {
             Some(_) => {
                 let kind = slot.granted(KIND_VARIABLE).unwrap_or_default();
-                let limit = slot.held_job().and_then(|job| job.attempt.limits.seconds);
                 let options = batch.of_kind(&kind);
-                (options.clone(), limit.map(|limit| limit + MARGIN).or(options.seconds))
+                let job = slot.held_job();
+                let seconds = job.and_then(|job| self.time_of(job, options.seconds));
+                if let (Some(job), Some(seconds)) = (job, seconds) {
+                    self.asked.insert(job.label.task, seconds);
+                }
+                (options, seconds)
             }
             None => {
                 let own = host.resources.as_ref().and_then(|own| own.wall_time);
                 (batch.clone(), batch.seconds.or(own))
             }
         };
-        self.batch.submit(Submission {
+        Some(Submission {
             ticket,
             script,
             cores,
+            nodes,
             memory,
             devices,
             licences,
@@ -384,7 +446,39 @@ impl<'p> Slurm<'p> {
             output,
             seconds,
             options,
-        });
+        })
+    }
+
+    /// Seconds of wall time that a batch job for one task asks for: those of its time limit, or those that the platform
+    /// says or follow from the estimate, and more where the last was too short.
+    fn time_of(&self, job: &Job, stated: Option<f64>) -> Option<f64> {
+        if let Some(limit) = job.attempt.limits.seconds {
+            return Some(limit + MARGIN);
+        }
+        let estimated = job.seconds.map(|s| (ABOVE_ESTIMATE * s).max(LEAST_TIME));
+        let least = self.too_short.get(&job.label.task).copied();
+        stated.or(estimated).map(|seconds| least.map_or(seconds, |least| seconds.max(least)))
+    }
+
+    /// Whether users say how long batch jobs last: then no job asks for more.
+    fn is_time_fixed(&self) -> bool {
+        let words = |batch: &BatchOptions| batch.seconds.is_some() || says_time(&batch.words);
+        says_time(&self.options.sbatch) || self.platform.batch().is_some_and(words)
+    }
+
+    /// The result of a batch job for one task that ended because its time was over: the next asks for more.
+    fn time_is_over(&mut self, post: Post) -> Option<JobResult> {
+        let job = self.slots.get(&post)?.held_job()?;
+        let label = job.label.clone();
+        // An engine before this one may have asked.
+        let asked = self.asked.get(&label.task).or(self.whole.get(&post.host)).copied();
+        let after = asked.map_or(String::new(), |asked| format!(" of {}", fmt_seconds(asked)));
+        let why = format!("TIMEOUT: the time{after} of its batch job was over");
+        if let Some(asked) = asked {
+            self.too_short.insert(label.task, MORE_TIME * asked);
+        }
+        let how = Err(AttemptError::Failed { why, exit: None, last_lines: Vec::new() });
+        Some(JobResult { label, how })
     }
 
     /// Hears what pilots and batch system have said.
@@ -507,7 +601,7 @@ impl<'p> Slurm<'p> {
                 for (ticket, (job, state)) in &jobs {
                     match self.slots.get_mut(&ticket.post) {
                         Some(slot) => {
-                            slot.stands(ticket.number, job, state);
+                            slot.job_changed(ticket.number, job, state);
                             if let Some(why) = state.is_vain() {
                                 let why =
                                     format!("its batch job {job} would wait for ever ({why})");
@@ -530,9 +624,11 @@ impl<'p> Slurm<'p> {
 
     /// Does what is due for every post.
     fn tend(&mut self) {
+        let mut due = Vec::new();
         for post in self.slots.keys().copied().collect::<Vec<_>>() {
             let Some(slot) = self.slots.get_mut(&post) else { continue };
-            if let Some(why) = slot.is_gone(RETURN) {
+            let patience = if post.only.is_some() { RETURN + VERDICT } else { RETURN };
+            if let Some(why) = slot.is_gone(patience) {
                 // It may have made something that nobody heard of.
                 self.find_made(post);
                 self.lose(post, why);
@@ -546,9 +642,10 @@ impl<'p> Slurm<'p> {
             if slot.is_vain() {
                 self.give_up(post);
             } else if self.listed && slot.needs_pilot() {
-                self.submit(post);
+                due.push(post);
             }
         }
+        self.submit(due);
     }
 
     /// A pilot is gone with all it had under way.
@@ -562,6 +659,15 @@ impl<'p> Slurm<'p> {
         {
             return self.take(post, made);
         }
+        let is_over = why.contains(TIMEOUT) || slot.left() < AT_END;
+        if post.only.is_some()
+            && is_over
+            && !self.is_time_fixed()
+            && let Some(made) = self.time_is_over(post)
+        {
+            return self.take(post, made);
+        }
+        let Some(slot) = self.slots.get_mut(&post) else { return };
         let why = format!("the pilot on '{name}' is gone: {why}");
         let ops = slot.lose();
         match slot.lease() {
@@ -625,6 +731,14 @@ impl<'p> Slurm<'p> {
 
 /// The state of a batch job that used more memory than it had.
 const OUT_OF_MEMORY: &str = "OUT_OF_MEMORY";
+
+/// The state of a batch job whose time was over.
+const TIMEOUT: &str = "TIMEOUT";
+
+/// Whether words for `sbatch` say how long jobs last.
+fn says_time(words: &[String]) -> bool {
+    words.iter().any(|word| option_name(word) == "--time")
+}
 
 /// Result of a job that used more memory than it was granted.
 fn out_of_memory(job: &Job) -> Option<JobResult> {
@@ -692,11 +806,15 @@ impl Executor for Slurm<'_> {
 
     fn room(&self, host: HostId) -> Room {
         let whole = self.whole.get(&host).copied().unwrap_or(f64::INFINITY);
-        let left = match (self.options.mode, self.slots.get(&Post { host, only: None })) {
-            (Mode::Pilots, Some(slot)) => slot.left(),
-            _ => whole, // every job has all of it
-        };
-        Room { left, whole }
+        match (self.options.mode, self.slots.get(&Post { host, only: None })) {
+            (Mode::Pilots, Some(slot)) => {
+                let (left, safety) = (slot.left(), self.options.wall_safety);
+                Room { left, whole, grace: GRACE.min(GRACE_PART * whole), safety }
+            }
+            // Every job has all of it, or asks for as much as it needs.
+            (Mode::Job, _) if !self.is_time_fixed() => Room::ENDLESS,
+            _ => Room { left: whole, whole, ..Room::ENDLESS },
+        }
     }
 
     fn outgrown(&mut self, host: HostId) {
@@ -753,7 +871,7 @@ impl Executor for Slurm<'_> {
             let idle = self.slots.iter().filter(|(_, slot)| !slot.is_wanted());
             let idle: Vec<Post> = idle.map(|(post, _)| *post).collect();
             idle.into_iter().for_each(|post| self.dismiss(post));
-            // Nobody asks for what is left of jobs that were begun anew.
+            // Nobody asks for what is left of jobs that were begun again.
             for made in self.places.kept() {
                 if !self.slots.values().any(|slot| slot.knows(&made.label)) {
                     self.places.forget(made.label.op);

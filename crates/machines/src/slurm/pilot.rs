@@ -1,6 +1,6 @@
 //! A pilot: an ordinary batch job that calls the engine, makes the attempts it is told to make, and
 //! tells how they ended. When the engine is gone it finishes what it has under way, keeps what came of
-//! it in the folder of the run, and waits a while for an engine that goes on.
+//! it in the folder of the run, and waits a while for an engine that resumes.
 
 use super::greeting::{self, Hello, Key, Refusal};
 use super::pilot_dir::PilotDir;

@@ -179,7 +179,7 @@ impl PilotSlot {
     }
 
     /// Records the state of one of its batch jobs.
-    pub(super) fn stands(&mut self, number: u32, job: &str, state: &State) {
+    pub(super) fn job_changed(&mut self, number: u32, job: &str, state: &State) {
         self.last = self.last.max(number);
         let over = matches!(state, State::Over(_));
         if self.pilot.is_none() && !over {

@@ -1,6 +1,8 @@
 //! The batch system, through its own commands. They may hang while its controller is away: a thread of
 //! its own gives them and tells what they said.
 
+use super::check::SlurmError;
+use super::pilot::slurm_seconds;
 use super::protocol::Post;
 use slackline_engine::OpId;
 use slackline_model::platform::BatchOptions;
@@ -27,6 +29,9 @@ const FEW: usize = 10;
 /// Time that a command gets.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Indices that the tasks of a job array span at most: a cluster counts to 1000 where nobody has said otherwise.
+pub(super) const ARRAY_SPAN: u64 = 1000;
+
 /// The name of a pilot's job: run, host, task and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Ticket {
@@ -45,14 +50,25 @@ impl Ticket {
         format!("slackline-{run}-{}", self.short())
     }
 
-    /// Parses a job name of this run.
-    fn of(name: &str, run: &str) -> Option<Ticket> {
+    /// The name of an array of jobs: its first task, from which indices count.
+    fn array_name(&self, run: &str) -> String {
+        let Ticket { post: Post { host, only }, number } = self;
+        format!("slackline-{run}-h{}-op{}+-{number}", host.0, only.map_or(0, |op| op.0))
+    }
+
+    /// Parses a job name of this run; `index` is that of the job in an array.
+    fn of(name: &str, run: &str, index: Option<u64>) -> Option<Ticket> {
         let rest = name.strip_prefix("slackline-")?.strip_prefix(run)?.strip_prefix("-h")?;
         let words: Vec<&str> = rest.split('-').collect();
         let (host, only, number) = match words.as_slice() {
             [host, number] => (host, None, number),
             [host, only, number] => {
-                (host, Some(OpId(only.strip_prefix("op")?.parse().ok()?)), number)
+                let op = only.strip_prefix("op")?;
+                let op = match op.strip_suffix('+') {
+                    Some(first) => first.parse::<u64>().ok()?.checked_add(index?)?,
+                    None => op.parse().ok()?,
+                };
+                (host, Some(OpId(op)), number)
             }
             _ => return None,
         };
@@ -68,7 +84,9 @@ pub(super) struct Submission {
     /// Script of the job.
     pub(super) script: String,
     pub(super) cores: u32,
-    /// Bytes of memory, where they are known.
+    /// Nodes that it takes, with so many cores of each.
+    pub(super) nodes: u32,
+    /// Bytes of memory of each node, where they are known.
     pub(super) memory: Option<f64>,
     /// Devices, as `gpu:KIND:NUMBER`.
     pub(super) devices: Vec<String>,
@@ -79,7 +97,7 @@ pub(super) struct Submission {
     pub(super) output: PathBuf,
     /// Seconds of wall time, where it is known what the job takes.
     pub(super) seconds: Option<f64>,
-    /// What the platform says of such jobs.
+    /// Options of such jobs from the platform.
     pub(super) options: BatchOptions,
 }
 
@@ -94,7 +112,7 @@ const SHORT: [(&str, &str); 6] = [
 ];
 
 /// The long name of the option in an argument of `sbatch`.
-fn option_name(word: &str) -> &str {
+pub(super) fn option_name(word: &str) -> &str {
     let short = SHORT.iter().find(|(short, _)| word.starts_with(short) && !word.starts_with("--"));
     short.map_or(word.split(['=', ' ']).next().unwrap_or(word), |(_, long)| long)
 }
@@ -102,10 +120,16 @@ fn option_name(word: &str) -> &str {
 impl Submission {
     /// Arguments of `sbatch`; `extra` are the user's, which may override ours.
     pub(super) fn words(&self, run: &str, extra: &[String]) -> Vec<String> {
-        let mut words: Vec<String> =
-            ["--parsable", "--nodes=1", "--ntasks=1", "--no-requeue"].map(str::to_string).into();
+        let mut words: Vec<String> = ["--parsable", "--no-requeue"].map(str::to_string).into();
+        words.push(format!("--nodes={}", self.nodes));
+        if self.nodes > 1 {
+            // A process for each core, as programs of many nodes expect.
+            words.push(format!("--ntasks-per-node={}", self.cores));
+        } else {
+            words.push("--ntasks=1".to_string());
+            words.push(format!("--cpus-per-task={}", self.cores));
+        }
         words.push(format!("--job-name={}", self.ticket.name(run)));
-        words.push(format!("--cpus-per-task={}", self.cores));
         // Mebibytes, rounded up.
         let memory = self.memory.map(|bytes| (bytes / 1_048_576.0).ceil());
         words.extend(memory.map(|mebibytes| format!("--mem={mebibytes}M")));
@@ -130,7 +154,7 @@ impl Submission {
         let minutes = self.seconds.map(|seconds| (seconds / 60.0).ceil().max(1.0));
         words.extend(minutes.map(|minutes| format!("--time={minutes}")));
         words.extend(options.words.iter().cloned());
-        // Nothing is asked for twice: what the user says stands alone.
+        // Nothing is asked for twice: words of the user replace them.
         let said: Vec<&str> = extra.iter().map(|word| option_name(word)).collect();
         words.retain(|word| !said.contains(&option_name(word)));
         words.extend(extra.iter().cloned());
@@ -138,13 +162,62 @@ impl Submission {
     }
 }
 
+impl Submission {
+    /// Whether another job could stand in one array with this one: they differ in their task alone.
+    pub(super) fn is_like(&self, other: &Submission) -> bool {
+        let (own, others) = (self.ticket, other.ticket);
+        own.post.host == others.post.host
+            && own.number == others.number
+            && own.post.only.is_some()
+            && others.post.only.is_some()
+            && (self.cores, self.nodes, self.memory, self.seconds)
+                == (other.cores, other.nodes, other.memory, other.seconds)
+            && (&self.devices, &self.licences, &self.node, &self.options)
+                == (&other.devices, &other.licences, &other.node, &other.options)
+    }
+}
+
+/// Jobs for one task each, which differ in nothing else: they are submitted as one array.
+#[derive(Clone, Debug)]
+pub(super) struct ArraySubmission {
+    /// The job of the first task, with the script of all.
+    pub(super) first: Submission,
+    /// Indices of the tasks, counted from the first.
+    pub(super) indices: Vec<u64>,
+}
+
+impl ArraySubmission {
+    /// Arguments of `sbatch`.
+    pub(super) fn words(&self, run: &str, extra: &[String]) -> Vec<String> {
+        let mut words = self.first.words(run, extra);
+        let indices: Vec<String> = self.indices.iter().map(u64::to_string).collect();
+        words.retain(|word| !["--job-name", "--output"].contains(&option_name(word)));
+        words.insert(0, format!("--array={}", indices.join(",")));
+        words.push(format!("--job-name={}", self.first.ticket.array_name(run)));
+        let output = literal(&self.first.output.to_string_lossy());
+        let output = output.strip_suffix(".log").unwrap_or(&output);
+        words.push(format!("--output={output}+%a.log"));
+        words
+    }
+
+    fn tickets(&self) -> Vec<(Ticket, u64)> {
+        let Ticket { post: Post { host, only }, number } = self.first.ticket;
+        let first = only.map_or(0, |op| op.0);
+        let ticket =
+            |index: u64| Ticket { post: Post { host, only: Some(OpId(first + index)) }, number };
+        self.indices.iter().map(|&index| (ticket(index), index)).collect()
+    }
+}
+
 /// Cancels the batch jobs of a run, whoever submitted them for it, and returns how many there were.
-pub fn cancel_jobs(run: &str) -> Result<usize, String> {
-    let queue = say("squeue", &["--me", "--noheader", "--format=%A %j"], "", PATIENCE)?;
+pub fn cancel_jobs(run: &str) -> Result<usize, SlurmError> {
+    let ask =
+        |program, words: &[&str]| say(program, words, "", PATIENCE).map_err(SlurmError::Command);
+    let queue = ask("squeue", &["--me", "--noheader", "--format=%A %j"])?;
     let mut jobs: Vec<&str> = queue
         .lines()
         .filter_map(|line| line.trim().split_once(' '))
-        .filter(|(_, name)| Ticket::of(name.trim(), run).is_some())
+        .filter(|(_, name)| Ticket::of(name.trim(), run, Some(0)).is_some())
         .map(|(job, _)| job)
         .collect();
     jobs.sort_unstable();
@@ -152,7 +225,7 @@ pub fn cancel_jobs(run: &str) -> Result<usize, String> {
     if !jobs.is_empty() {
         let mut words = vec!["--quiet"];
         words.extend(&jobs);
-        say("scancel", &words, "", PATIENCE)?;
+        ask("scancel", &words)?;
     }
     Ok(jobs.len())
 }
@@ -194,7 +267,7 @@ pub(super) fn licences(resources: Option<&str>, platform: &Platform) -> Vec<Stri
     resources.unwrap_or_default().split(',').filter_map(one).collect()
 }
 
-/// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` as it stands.
+/// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` literally.
 fn literal(path: &str) -> String {
     if path.contains('\\') { path.replace('\\', "\\\\") } else { path.replace('%', "%%") }
 }
@@ -264,6 +337,7 @@ pub(super) enum Said {
 
 enum Wish {
     Submit(Box<Submission>),
+    SubmitArray(Box<ArraySubmission>),
     Cancel(String),
     Look,
 }
@@ -275,7 +349,7 @@ pub(super) struct SlurmClient {
 }
 
 impl SlurmClient {
-    /// A clerk for one run; `extra` are words that every submission gets besides, `every` is the time
+    /// A clerk for one run; `extra` are words added to every submission, `every` is the time
     /// between two looks at the queue.
     pub(super) fn new(
         run: String,
@@ -284,7 +358,7 @@ impl SlurmClient {
         tell: impl Fn(Said) + Send + 'static,
     ) -> SlurmClient {
         let (wishes, orders) = channel();
-        let mut clerk = Clerk { run, extra, every, jobs: 0, nodes: None };
+        let mut clerk = Clerk { run, extra, every, jobs: 0, nodes: None, limits: None };
         let clerk = std::thread::spawn(move || clerk.work(&orders, &tell));
         SlurmClient { wishes: Some(wishes), clerk: Some(clerk) }
     }
@@ -297,6 +371,10 @@ impl SlurmClient {
 
     pub(super) fn submit(&self, submission: Submission) {
         self.wish(Wish::Submit(Box::new(submission)));
+    }
+
+    pub(super) fn submit_array(&self, submission: ArraySubmission) {
+        self.wish(Wish::SubmitArray(Box::new(submission)));
     }
 
     pub(super) fn cancel(&self, job: String) {
@@ -325,6 +403,8 @@ struct Clerk {
     jobs: usize,
     /// The nodes there are, once somebody has asked.
     nodes: Option<Vec<String>>,
+    /// The longest jobs of partitions in seconds, once somebody has asked; the usual one is named `*`.
+    limits: Option<BTreeMap<String, f64>>,
 }
 
 impl Clerk {
@@ -333,7 +413,7 @@ impl Clerk {
         let mut looked: Option<Instant> = None;
         let mut asked = false;
         loop {
-            // Whoever asks for a look does not wait long, however many ask.
+            // A query does not wait long, however many there are.
             let pause = if asked { self.interval().min(POLL) } else { self.interval() };
             let due = match looked {
                 None if asked => Instant::now(),
@@ -342,6 +422,10 @@ impl Clerk {
             match orders.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(Wish::Submit(submission)) => {
                     tell(self.submit(*submission));
+                    continue;
+                }
+                Ok(Wish::SubmitArray(array)) => {
+                    self.submit_array(*array).into_iter().for_each(tell);
                     continue;
                 }
                 Ok(Wish::Cancel(job)) => {
@@ -370,14 +454,43 @@ impl Clerk {
         self.every.unwrap_or(if self.jobs > FEW { SELDOM } else { POLL })
     }
 
-    fn submit(&mut self, mut submission: Submission) -> Said {
-        let ticket = submission.ticket;
+    /// Leaves the node to the batch system where it has none of that name.
+    fn place(&mut self, submission: &mut Submission) {
         if self.nodes.is_none() {
             let listed = say("sinfo", &["--noheader", "--Node", "--format=%N"], "", PATIENCE);
             self.nodes = listed.ok().map(|text| text.lines().map(|l| l.trim().into()).collect());
         }
         let known = |node: &String| self.nodes.as_ref().is_some_and(|nodes| nodes.contains(node));
-        submission.node = submission.node.filter(known);
+        submission.node = submission.node.take().filter(known);
+        if submission.ticket.post.only.is_some() {
+            let limit = self.limit_of(submission);
+            submission.seconds = submission.seconds.map(|seconds| seconds.min(limit));
+        }
+    }
+
+    fn submit_array(&mut self, mut array: ArraySubmission) -> Vec<Said> {
+        self.place(&mut array.first);
+        let words = array.words(&self.run, &self.extra);
+        let answer = say("sbatch", &words, &array.first.script, PATIENCE);
+        let tickets = array.tickets();
+        match answer {
+            Ok(text) => {
+                self.jobs += tickets.len();
+                let job = text.trim().split(';').next().unwrap_or_default();
+                let taken = |(ticket, index)| Said::Taken(ticket, format!("{job}_{index}"));
+                tickets.into_iter().map(taken).collect()
+            }
+            Err(why) => {
+                let refusal = Refusal::of(&why);
+                let refused = |(ticket, _)| Said::NotTaken { ticket, why: why.clone(), refusal };
+                tickets.into_iter().map(refused).collect()
+            }
+        }
+    }
+
+    fn submit(&mut self, mut submission: Submission) -> Said {
+        let ticket = submission.ticket;
+        self.place(&mut submission);
         let words = submission.words(&self.run, &self.extra);
         match say("sbatch", &words, &submission.script, PATIENCE) {
             Ok(text) => {
@@ -392,11 +505,36 @@ impl Clerk {
         }
     }
 
+    /// The longest a job can last in the partition that a submission goes to.
+    fn limit_of(&mut self, submission: &Submission) -> f64 {
+        let limits = self.limits.get_or_insert_with(|| {
+            let listed = say("sinfo", &["--noheader", "--format=%P|%l"], "", PATIENCE);
+            listed.unwrap_or_default().lines().filter_map(partition_limit).flatten().collect()
+        });
+        let said = submission.options.words.iter().chain(&self.extra).rev();
+        let mut named = said.filter(|word| option_name(word) == "--partition");
+        let named = named.next().map(|word| match word.strip_prefix("-p") {
+            Some(name) => name.trim(),
+            None => word.split_once('=').map_or("", |(_, name)| name),
+        });
+        let partition = named.or(submission.options.partition.as_deref()).unwrap_or("*");
+        limits.get(partition).copied().unwrap_or(f64::INFINITY)
+    }
+
     fn listing(&self) -> Result<BTreeMap<Ticket, (String, State)>, String> {
-        let words = ["--me", "--noheader", "--states=all", "--format=%i|%T|%j|%r"];
+        let words = ["--me", "--noheader", "--array", "--states=all", "--format=%i|%T|%j|%r"];
         let text = say("squeue", &words, "", PATIENCE)?;
         Ok(text.lines().filter_map(|line| entry(line, &self.run)).collect())
     }
+}
+
+/// A line of `sinfo` that says how long jobs of a partition can last; the usual one has a second name.
+fn partition_limit(line: &str) -> Option<Vec<(String, f64)>> {
+    let (name, limit) = line.trim().split_once('|')?;
+    let limit = slurm_seconds(limit).filter(|limit| *limit > 0.0)?;
+    let usual = name.strip_suffix('*');
+    let names = [Some(usual.unwrap_or(name)), usual.map(|_| "*")];
+    Some(names.into_iter().flatten().map(|name| (name.to_string(), limit)).collect())
 }
 
 /// A line of `squeue`, if it is about this run.
@@ -411,7 +549,8 @@ fn entry(line: &str, run: &str) -> Option<(Ticket, (String, State))> {
         "RUNNING" | "SUSPENDED" | "STOPPED" | "RESIZING" | "SIGNALING" | "STAGE_OUT" => State::Runs,
         over => State::Over(over.to_string()),
     };
-    Some((Ticket::of(name, run)?, (job.to_string(), state)))
+    let index = job.split_once('_').and_then(|(_, index)| index.parse().ok());
+    Some((Ticket::of(name, run, index)?, (job.to_string(), state)))
 }
 
 /// Output of a command; an error holds its message.
@@ -489,24 +628,39 @@ mod tests {
 
     #[test]
     fn a_queue_of_many_jobs_is_looked_at_seldom() {
-        let clerk =
-            |every, jobs| Clerk { run: String::new(), extra: vec![], every, jobs, nodes: None };
+        let clerk = |every, jobs| Clerk {
+            run: String::new(),
+            extra: vec![],
+            every,
+            jobs,
+            nodes: None,
+            limits: None,
+        };
         assert_eq!(clerk(None, 10).interval(), Duration::from_secs(2));
         assert_eq!(clerk(None, 11).interval(), Duration::from_secs(30));
         let own = Some(Duration::from_secs(7));
         assert_eq!(clerk(own, 11).interval(), Duration::from_secs(7));
-        let seconds = super::super::pilot::slurm_seconds;
-        assert_eq!(seconds("1-02:03:04"), Some(93_784.0));
-        assert_eq!((seconds("5:00"), seconds("UNLIMITED")), (Some(300.0), None));
+        assert_eq!(slurm_seconds("1-02:03:04"), Some(93_784.0));
+        assert_eq!((slurm_seconds("5:00"), slurm_seconds("UNLIMITED")), (Some(300.0), None));
+        let limits = |line| partition_limit(line).unwrap_or_default();
+        assert_eq!(limits("main*|1-00:00:00").len(), 2);
+        assert_eq!(limits("short|2:00"), [("short".to_string(), 120.0)]);
+        assert!(limits("long|infinite").is_empty() && limits("n1").is_empty());
     }
 
     #[test]
     fn names_of_jobs_come_back_and_others_are_left_alone() {
         for only in [None, Some(OpId(31))] {
             let ticket = Ticket { post: Post { host: HostId(2), only }, number: 5 };
-            assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1c"), Some(ticket));
-            assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1"), None);
+            assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1c", None), Some(ticket));
+            assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1", None), None);
         }
+        // Of an array each job has a task of its own.
+        let first = Ticket { post: Post { host: HostId(2), only: Some(OpId(31)) }, number: 1 };
+        let line = format!("19_4|PENDING|{}|Resources", first.array_name("6fa-1c"));
+        let (ticket, (job, _)) = entry(&line, "6fa-1c").unwrap_or_else(|| panic!("{line}"));
+        assert_eq!((ticket.post.only, ticket.number, job.as_str()), (Some(OpId(35)), 1, "19_4"));
+        assert_eq!(entry(&line.replace("19_4", "19"), "6fa-1c"), None);
         let line = "17|PENDING|slackline-6fa-1c-h0-1|(ReqNodeNotAvail, UnavailableNodes:n1)";
         let (ticket, (job, state)) = entry(line, "6fa-1c").unwrap_or_else(|| panic!("{line}"));
         assert_eq!((ticket.post.host, ticket.number, job.as_str()), (HostId(0), 1, "17"));

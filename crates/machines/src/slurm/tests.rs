@@ -244,7 +244,7 @@ fn an_impostor_at_the_port_gets_nothing() {
         };
         let (op, name) = (OpId(1), "t".to_string());
         let label = Label { op, task: TaskId(0), name, host: HostId(0), number: 1 };
-        let begin = ToPilot::Begin(Box::new(Job { label, cores: 1, attempt }));
+        let begin = ToPilot::Begin(Box::new(Job { label, cores: 1, seconds: None, attempt }));
         let messages = [&ToPilot::Welcome { keep: Vec::new() }, &begin];
         let mut all = Vec::new();
         let mut calls = 0;
@@ -378,7 +378,7 @@ fn a_pilot_works_on_for_an_engine_that_comes_back_in_time() {
         captured: run.path().join("tasks/t/1"),
         ..Attempt::default()
     };
-    let job = Job { label: label.clone(), cores: 1, attempt };
+    let job = Job { label: label.clone(), cores: 1, seconds: None, attempt };
     std::thread::scope(|scope| {
         let pilot = pilot(run.path(), 60.0);
         let serving = scope.spawn(move || pilot.serve(&AtomicBool::new(false)));

@@ -427,7 +427,7 @@ impl Control {
                 match self.block_of(self.region_of(around)) {
                     None => break,
                     Some(block) if block == item => {
-                        let message = format!("'{}' lies inside itself", self.item_name(item));
+                        let message = format!("'{}' is inside itself", self.item_name(item));
                         return Err(ControlError::of(item, message));
                     }
                     Some(block) => around = block,

@@ -296,7 +296,7 @@ impl Control {
         let (kind, item) = match numbered(last) {
             Some((loop_name, pass)) => {
                 let Some(number) = find_loop(&loop_name) else {
-                    return Err(unknown(format!("no loop is called '{loop_name}'")));
+                    return Err(unknown(format!("no loop has the name '{loop_name}'")));
                 };
                 let spec = &self.loops[number];
                 if let Some(most) = spec.law.most().filter(|&most| pass > most) {
@@ -313,7 +313,7 @@ impl Control {
                     let why = format!("a loop is decided after each pass: '{name}#1' and so on");
                     return Err(unknown(why));
                 }
-                None => return Err(unknown(format!("no choice is called '{last}'"))),
+                None => return Err(unknown(format!("no choice has the name '{last}'"))),
             },
         };
         // The loops around it, the outermost first.
@@ -334,7 +334,7 @@ impl Control {
         };
         if around.len() != parts.len() || !around.iter().zip(&parts).all(fits) {
             let form: String = around.iter().map(|l| format!("{}#PASS/", l.name)).collect();
-            return Err(unknown(format!("it is called {form}{last}")));
+            return Err(unknown(format!("its name is {form}{last}")));
         }
         Ok(Decision { name: name.to_string(), kind })
     }

@@ -150,7 +150,7 @@ impl Iterations {
             }
             Iterations::Again { again, max } => {
                 if !again.is_finite() || !(0.0..=1.0).contains(again) {
-                    return Some(format!("again is {again}; a probability lies in [0, 1]"));
+                    return Some(format!("again is {again}; a probability is in [0, 1]"));
                 }
                 if *again >= 1.0 && max.is_none() {
                     let why = "again must be below 1 where the iterations have no max";

@@ -13,6 +13,7 @@ mod builder;
 mod decisions;
 mod files;
 mod law;
+mod learn;
 pub mod normal;
 mod split;
 mod unfold;
@@ -23,6 +24,7 @@ pub use decisions::{Chances, Decider, Decision, DecisionKind, Given, OutcomeErro
 pub use files::FileUse;
 pub use files::Files;
 pub use law::{Count, Iterations, Law, MOST_PASSES};
+pub use learn::DecisionCounts;
 pub use split::{SubWorkflow, Trigger};
 pub use unfold::{DrawnCourse, LocalFile, MOST_INSTANCES, UnfoldError, Unfolding, draw_course};
 pub use walk::{Due, Instance, InstanceId, Released, Walk};

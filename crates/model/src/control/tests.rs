@@ -215,8 +215,8 @@ fn given_outcomes_are_checked() {
     for (decision, outcome, why) in [
         ("cycle", "again", "after each pass"),
         ("cycle#1", "more", "no outcome 'more'"),
-        ("v1", "again", "no choice is called 'v1'"),
-        ("outer#1/cycle#1", "exit", "it is called cycle#1"),
+        ("v1", "again", "no choice has the name 'v1'"),
+        ("outer#1/cycle#1", "exit", "its name is cycle#1"),
     ] {
         let error = check(decision, outcome).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
@@ -254,4 +254,35 @@ fn what_makes_no_sense_is_refused() {
     ] {
         assert!(error.contains(why), "{error}");
     }
+}
+
+#[test]
+fn probabilities_follow_from_how_decisions_fell() {
+    let mut spec = builder("a x@c.l y@c.r b@l z@m", "a>c a>l a>m");
+    spec.choice(choice("c", None, vec![branch("l", 0.5), branch("r", 0.5)]));
+    spec.repeat(repeated("l", None, Iterations::Again { again: 0.5, max: Some(3) }));
+    spec.repeat(repeated("m", None, Iterations::Again { again: 0.5, max: None }));
+    let control = spec.build().unwrap();
+    let mut counts = DecisionCounts::default();
+    for (decision, outcome) in [
+        ("c", "l"),
+        ("c", "l"),
+        ("c", "r"),
+        ("l#1", "again"),
+        ("l#2", "exit"),
+        ("m#1", "again"),
+        ("m#2", "again"),
+        ("m#3", "exit"),
+        ("nobody", "x"),
+        ("c", "x"),
+    ] {
+        counts.add(&control, decision, outcome);
+    }
+    let learnt = control.with_counts(&counts);
+    let chances: Vec<f64> = learnt.choices()[0].branches.iter().map(|b| b.probability).collect();
+    assert_eq!(chances, [3.0 / 5.0, 2.0 / 5.0]);
+    assert_eq!(learnt.loops()[0].iterations, Iterations::Table(vec![0.25, 0.5, 0.25]));
+    assert_eq!(learnt.loops()[0].law.most(), Some(3));
+    assert_eq!(learnt.loops()[1].iterations, Iterations::Again { again: 0.6, max: None });
+    assert_eq!(control.with_counts(&DecisionCounts::default()), control);
 }

@@ -263,7 +263,7 @@ impl Walk {
         let mut changed = false;
         for &at in &region.order {
             if let State::Loop { bodies, agains, is_over: false } = &self.scopes[scope].items[at] {
-                // Another pass begins once what lies between is settled.
+                // Another pass begins once what is between is settled.
                 if agains.len() == bodies.len()
                     && let Some(&again) = agains.last()
                     && self.scopes[again].is_resolved

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What the batch jobs of a run ask for, beside what tasks and hosts demand.
+/// Options of the batch jobs of a run, in addition to the demands of tasks and hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchOptions {
     /// The partition.

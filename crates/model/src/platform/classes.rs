@@ -75,7 +75,7 @@ pub(super) fn classify(
     for (index, (class, name)) in classes.iter_mut().zip(named).enumerate() {
         class.name = match name {
             Some(name) => name.into(),
-            // The only kind of machine of its zone is called like the zone.
+            // The only kind of machine of its zone has the name of the zone.
             None if kinds_in_zone[class.zone.index()] == 1 => {
                 zones[class.zone.index()].name.clone()
             }

@@ -80,7 +80,7 @@ impl FatTree {
         let mut label = self.label(0, src);
         let mut level = 0;
         fabric.limiter(src, path);
-        // Up until the target lies below: the digits of this level and above agree. A host is not
+        // Up until the target is below: the digits of this level and above agree. A host is not
         // below itself: what it sends to itself passes its first switch.
         while level == 0 || label[level..] != target[level..] {
             let here = self.position(level, &label);

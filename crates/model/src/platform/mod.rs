@@ -54,7 +54,7 @@ pub use rewire::Figures;
 pub use route::{Route, RouteCache, RouteId};
 pub use spec::{HostSpec, LinkProfiles, LinkSpec};
 pub use star::StarLeaf;
-pub use storage::{DiskModel, DiskSegment, DiskSide};
+pub use storage::{DiskModel, DiskSegment, DiskSide, StockDisk};
 pub use zone::{DeclaredRoute, Member, NetworkRouter, RoutingKind, Zone};
 
 use crate::resources::{SharedResource, ZoneResource};

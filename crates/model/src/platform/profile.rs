@@ -52,7 +52,7 @@ pub enum ProfileError {
         value: f64,
     },
     /// Dates must not decrease.
-    #[error("event {index}: the date {date} lies before the date {previous} of the event above it")]
+    #[error("event {index}: the date {date} is before the date {previous} of the event above it")]
     Backwards {
         /// Position in the list, from 0.
         index: usize,

@@ -53,6 +53,54 @@ pub enum DiskModel {
     },
 }
 
+/// A stock definition of a storage: typical values, to be replaced by measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StockDisk {
+    /// Its name in files.
+    pub name: &'static str,
+    /// Bytes per second of all reads together.
+    pub read_bandwidth: f64,
+    /// Bytes per second of all writes together.
+    pub write_bandwidth: f64,
+    /// Bytes per second of both together.
+    pub connection_bandwidth: Option<f64>,
+    /// Its performance model.
+    pub model: DiskModel,
+}
+
+impl StockDisk {
+    /// Every definition.
+    pub fn all() -> [StockDisk; 4] {
+        let affine =
+            |read_latency, write_latency| DiskModel::Affine { read_latency, write_latency };
+        let disk = |name, read, write, connection, model| StockDisk {
+            name,
+            read_bandwidth: read,
+            write_bandwidth: write,
+            connection_bandwidth: connection,
+            model,
+        };
+        let bay = DiskModel::Concurrency {
+            read: vec![0.4e9, 0.8e9, 1.6e9, 2e9],
+            write: vec![0.3e9, 0.6e9, 1.2e9, 1.5e9],
+        };
+        [
+            disk("hard-disk", 180e6, 160e6, Some(180e6), affine(9e-3, 9e-3)),
+            disk("ssd", 3e9, 2e9, Some(3.5e9), affine(80e-6, 20e-6)),
+            disk("disk-bay", 2e9, 1.5e9, Some(2.5e9), bay),
+            disk("shared-file-system", 10e9, 8e9, None, affine(2e-3, 3e-3)),
+        ]
+    }
+
+    /// The definition of a name; the error lists the names.
+    pub fn named(name: &str) -> Result<StockDisk, String> {
+        let names = StockDisk::all().map(|disk| disk.name).join(", ");
+        let mut all = StockDisk::all().into_iter();
+        all.find(|disk| disk.name == name)
+            .ok_or_else(|| format!("there is no stock storage `{name}`; there are {names}"))
+    }
+}
+
 /// A direction of the operations of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskSide {

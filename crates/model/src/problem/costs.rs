@@ -183,8 +183,10 @@ impl Costs {
                 continue;
             }
             let needs = shown.iter().find(|(known, _)| known == name).map_or("", |(_, text)| text);
-            let most = pools.most_of(name).unwrap_or_else(|| "none".to_string());
-            let why = format!("it needs {needs} of {name}, the most there is is {most}");
+            let why = match pools.most_of(hosts, name) {
+                Some(most) => format!("it needs {needs} of {name}, the most there is is {most}"),
+                None => format!("it needs {needs} of {name}, there is none"),
+            };
             return (Unmet::Pool(name.clone()), why);
         }
         let longest = computing.iter().map(|class| class.window).fold(0.0, f64::max);

@@ -6,8 +6,8 @@
 
 use super::ProblemError;
 use crate::ids::{HostId, ProcId, TaskId};
-use crate::platform::Platform;
-use crate::resources::{Amount, Devices, PARTS, whole_down, whole_up};
+use crate::platform::{Host, Platform};
+use crate::resources::{Amount, DeviceKind, Devices, PARTS, whole_down, whole_up};
 use crate::workflow::Workflow;
 use std::collections::HashMap;
 use std::fmt;
@@ -541,10 +541,15 @@ impl Pools {
     }
 
     /// The most of a resource that a host has alone or with others, by the name of a demand, to show.
-    pub(super) fn most_of(&self, name: &str) -> Option<String> {
+    pub(super) fn most_of(&self, hosts: &[Host], name: &str) -> Option<String> {
         let pools = self.pools.iter().filter(|pool| *pool.name == *name);
-        let most = pools.max_by_key(|pool| pool.capacity)?;
-        Some(most.unit.show_short(most.capacity))
+        if let Some(most) = pools.max_by_key(|pool| pool.capacity) {
+            return Some(most.unit.show_short(most.capacity));
+        }
+        // Devices of any kind are no pool where no host has as many of one.
+        let kinds = hosts.iter().filter_map(|host| host.resources.as_ref());
+        let kinds = kinds.flat_map(|own| &own.gpus).filter(|_| name == device_label(""));
+        kinds.map(DeviceKind::capacity).max().map(|capacity| capacity.to_string())
     }
 
     /// A demand for a named resource that no place of the platform has, or has in another unit.

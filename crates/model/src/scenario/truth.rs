@@ -225,7 +225,7 @@ impl ErrorLaw {
         let mut draws = stream(seed, purpose, index);
         let mut unit = || (draws.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         let mut normal = || {
-            // Box and Muller; 1 - u lies in (0, 1].
+            // Box and Muller; 1 - u is in (0, 1].
             let radius = (-2.0 * (1.0 - unit()).ln()).sqrt();
             radius * (std::f64::consts::TAU * unit()).cos()
         };

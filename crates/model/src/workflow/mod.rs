@@ -83,7 +83,7 @@ pub struct Command {
     pub program: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// What it finds around it, where anything is stated.
+    /// Its environment in real runs, where one is stated.
     pub surroundings: Option<Box<Surroundings>>,
 }
 

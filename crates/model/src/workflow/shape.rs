@@ -198,7 +198,7 @@ mod tests {
         };
         assert_eq!(marked(w.descendants(&[TaskId(0)], |_| true)), [1, 2, 3]);
         assert_eq!(marked(w.ancestors(&[TaskId(3), TaskId(4)], |_| true)), [0, 1, 2]);
-        // What does not count hides what lies behind it.
+        // What does not count hides what is behind it.
         assert_eq!(marked(w.descendants(&[TaskId(0)], |t| t != TaskId(1))), [2, 3]);
         assert_eq!(marked(w.ancestors(&[TaskId(3)], |t| t == TaskId(0))), []);
     }

@@ -1,8 +1,8 @@
-//! What a task finds around it besides its inputs.
+//! Surroundings of a task other than its inputs.
 
 use std::collections::BTreeMap;
 
-/// What a task finds around it when it runs for real, and how its attempts are made; planners know nothing of it.
+/// Environment of a task in real runs, and rules for its attempts; planners ignore both.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surroundings {
     /// Variables of its environment.
@@ -15,10 +15,12 @@ pub struct Surroundings {
     pub modules: Vec<String>,
     /// Seconds after which an attempt is ended.
     pub time_limit: Option<f64>,
-    /// How often it is tried again when it fails.
+    /// Maximum retries after a failure.
     pub retries: Option<u32>,
     /// Outputs that are deleted after their last reader.
     pub temp: Vec<String>,
+    /// Nodes of a cluster that it takes, with its cores on each of them; one where it is left out.
+    pub nodes: Option<u32>,
 }
 
 /// A container image and what runs it.
@@ -26,12 +28,12 @@ pub struct Surroundings {
 pub struct Container {
     /// The image: a file, or a name that the engine knows.
     pub image: String,
-    /// What runs it: `apptainer`, `singularity`, `podman` or `docker`; none where the first that a host has will do.
+    /// Engine: `apptainer`, `singularity`, `podman` or `docker`; none for the first that a host has.
     pub engine: Option<String>,
 }
 
 impl Container {
-    /// What can run containers.
+    /// Names of the supported container engines, in order of preference.
     pub const ENGINES: [&str; 4] = ["apptainer", "singularity", "podman", "docker"];
 
     /// Whether the image is a file, by its name.
@@ -45,6 +47,11 @@ impl Surroundings {
     /// Whether nothing is stated.
     pub fn is_empty(&self) -> bool {
         *self == Surroundings::default()
+    }
+
+    /// The number of nodes that it takes.
+    pub fn nodes(&self) -> u32 {
+        self.nodes.unwrap_or(1).max(1)
     }
 
     /// The words that make an environment the same as another one; none where nothing is declared.

@@ -1,4 +1,4 @@
-//! Union of workflows: another one joins those that are known, at the cost of itself alone.
+//! Union of workflows: another one joins those that are known, at its own cost alone.
 
 use super::{CostTable, Member, NO_TASK, Rows, Workflow};
 use crate::TaskId;

@@ -18,6 +18,9 @@ const MOST_PIECES: usize = 8;
 /// Fewest bursts in a class of lengths.
 const FEWEST_BURSTS: usize = 30;
 
+/// The size below which sends are detached unless something else is measured: SMPI's default.
+const DETACHED: f64 = 65536.0;
+
 /// The results of a calibration.
 #[derive(Clone, Debug)]
 pub struct Calibration {
@@ -115,13 +118,87 @@ fn limiter(both_ways: &[(f64, f64)]) -> Option<f64> {
     (one > 0.0).then(|| sums[sums.len() / 2] / one)
 }
 
+/// A transfer divided into what a replay adds up: time inside send, on the network, inside receive.
+struct Parts {
+    network: Vec<Piece>,
+    send: Vec<Piece>,
+    isend: Vec<Piece>,
+}
+
+/// Straight lines between the values of a function of the size at the begin and the end of each interval, with neither
+/// constant nor slope below zero.
+fn lines(breaks: &[f64], last: f64, value: &dyn Fn(f64) -> f64) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (k, &from) in breaks.iter().enumerate() {
+        let next = breaks.get(k + 1).copied().unwrap_or(last.max(2.0 * from + 1.0));
+        // The function may jump at both ends.
+        let begin = from + 1e-6 * (next - from);
+        let end = next - 1e-6 * (next - from);
+        let (first, last) = (value(begin), value(end));
+        let slope = (last - first) / (end - begin);
+        let (constant, slope) = if slope < 0.0 {
+            (0.5 * (first + last), 0.0)
+        } else if first < slope * begin {
+            (0.0, last / end)
+        } else {
+            (first - slope * begin, slope)
+        };
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs().max(1e-15);
+        let goes_on = |p: &Piece| close(p.constant, constant) && close(p.slope, slope);
+        if !pieces.last().is_some_and(goes_on) {
+            pieces.push(Piece { from, constant, slope, correlation: f64::NAN });
+        }
+    }
+    pieces
+}
+
 impl Calibration {
+    /// The size below which a replay lets the sender go on, and charges times inside send and receive.
+    fn detached_limit(&self) -> f64 {
+        self.detached_below.unwrap_or(DETACHED)
+    }
+
+    /// The parts of a message, which add up to its time in the ping-pong. Where copying in and out overlaps (as in shared
+    /// memory), the times inside send and receive are longer together than the transfer: the receiver's counts.
+    fn parts(&self) -> Parts {
+        let limit = self.detached_limit();
+        let fitted = |pieces: &[Piece], size: f64| fit::at(pieces, size).max(0.0);
+        let total = |size: f64| fitted(&self.transfer, size);
+        let receive = |size: f64| if size < limit { fitted(&self.receive, size) } else { 0.0 };
+        let within = |pieces: &[Piece], size: f64| {
+            if size < limit {
+                fitted(pieces, size).min((total(size) - receive(size)).max(0.0))
+            } else {
+                0.0
+            }
+        };
+        let mut breaks: Vec<f64> = [&self.transfer, &self.send, &self.isend, &self.receive]
+            .into_iter()
+            .flat_map(|pieces| pieces.iter().map(|p| p.from))
+            .chain([limit])
+            .collect();
+        breaks.sort_by(f64::total_cmp);
+        breaks.dedup();
+        let last = breaks.last().copied().unwrap_or_default();
+        let network = |size: f64| (total(size) - within(&self.send, size) - receive(size)).max(0.0);
+        let network = lines(&breaks, last, &network);
+        let lines_of = |pieces: &[Piece]| {
+            if pieces.is_empty() {
+                Vec::new()
+            } else {
+                lines(&breaks, last, &|size| within(pieces, size))
+            }
+        };
+        Parts { network, send: lines_of(&self.send), isend: lines_of(&self.isend) }
+    }
+
     /// The settings, in SimGrid's words, for a platform with this latency (s) and bandwidth
     /// (bytes/s) from end to end.
     pub fn settings(&self, latency: f64, bandwidth: f64) -> Vec<(&'static str, String)> {
+        let parts = self.parts();
         let steps = |value: &dyn Fn(&Piece) -> f64| {
             let step = |p: &Piece| format!("{}:{:.6e}", p.from.floor(), value(p));
-            self.transfer.iter().map(step).collect::<Vec<_>>().join(";")
+            parts.network.iter().map(step).collect::<Vec<_>>().join(";")
         };
         let overhead = |pieces: &[Piece]| {
             let step = |p: &Piece| format!("{}:{:.6e}:{:.6e}", p.from.floor(), p.constant, p.slope);
@@ -135,11 +212,11 @@ impl Calibration {
             settings.push(("smpi/send-is-detached-thresh", format!("{}", size.floor())));
         }
         for (key, pieces) in
-            [("smpi/os", &self.send), ("smpi/ois", &self.isend), ("smpi/or", &self.receive)]
+            [("smpi/os", &parts.send), ("smpi/ois", &parts.isend), ("smpi/or", &self.receive)]
         {
             // Above the threshold the time inside send is that of the transfer.
-            let detached = |p: &&Piece| self.detached_below.is_none_or(|size| p.from < size);
-            let own: Vec<Piece> = pieces.iter().filter(detached).copied().collect();
+            let own: Vec<Piece> =
+                pieces.iter().filter(|p| p.from < self.detached_limit()).copied().collect();
             if !own.is_empty() {
                 settings.push((key, overhead(&own)));
             }
@@ -237,6 +314,49 @@ mod tests {
         let detached = found.detached_below.unwrap();
         assert!((detached / 65536.0 - 1.0).abs() < 0.05, "{detached}");
         assert!(found.toml(1e-4, 1.25e8).contains("\"smpi/lat-factor\" = \"0:"));
+    }
+
+    /// Seconds of a ping-pong that a replay adds up from the settings, on a platform of 1 us and 1 GB/s.
+    fn replayed(found: &Calibration, size: f64) -> f64 {
+        let settings = found.settings(1e-6, 1e9);
+        let step = |key: &str| -> Vec<f64> {
+            let Some((_, text)) = settings.iter().find(|(name, _)| *name == key) else {
+                return vec![0.0; 3];
+            };
+            let steps = text.split(';').map(|s| s.split(':').map(|v| v.parse().unwrap()).collect());
+            let steps: Vec<Vec<f64>> = steps.collect();
+            steps.iter().rev().find(|s| s[0] < size).unwrap_or(&steps[0]).clone()
+        };
+        let (lat, bw) = (step("smpi/lat-factor")[1], step("smpi/bw-factor")[1]);
+        let inside = |key| step(key)[1] + step(key)[2] * size;
+        let overheads =
+            if size < found.detached_limit() { inside("smpi/os") + inside("smpi/or") } else { 0.0 };
+        lat * 1e-6 + size / (bw * 1e9) + overheads
+    }
+
+    #[test]
+    fn what_a_replay_adds_up_is_the_ping_pong() {
+        // A network, whose overheads are a part of the transfer; shared memory, where copying in and out overlap.
+        for (inside, latency, slope) in [(0.2, 20e-6, 8e-10), (0.95, 0.2e-6, 1e-10)] {
+            let mut data = Measurements::default();
+            for k in 1..400 {
+                let size = (f64::from(k) / 400.0 * 1e6_f64.ln()).exp().ceil();
+                let time = latency + slope * size;
+                let detached = if size < 65536.0 { inside * time } else { time };
+                data.transfer.push(Point { size, time });
+                data.send.push(Point { size, time: detached });
+                data.isend.push(Point { size, time: 0.1 * time });
+                data.receive.push(Point { size, time: inside * time });
+            }
+            let found = calibrate(&data, Criterion::default()).unwrap();
+            for size in [10.0, 100.0, 1000.0, 20_000.0, 300_000.0] {
+                let (expected, sum) = (latency + slope * size, replayed(&found, size));
+                assert!(
+                    (sum / expected - 1.0).abs() < 0.02,
+                    "{inside} {size}: {sum} for {expected}"
+                );
+            }
+        }
     }
 
     #[test]

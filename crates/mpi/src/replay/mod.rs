@@ -46,7 +46,7 @@ const CHORUS: u32 = 1;
 
 /// A replay that has not yet run.
 pub struct Replay<'p> {
-    simulation: Simulation<'p>,
+    simulation: Simulation,
     settings: ReplaySettings,
     agents: Vec<Agent>,
     /// The first this many agents are the ranks; others do collectives in the background.
@@ -84,7 +84,7 @@ pub struct Replay<'p> {
 impl<'p> Replay<'p> {
     /// Puts rank r of the traces on `hosts[r]`.
     pub fn new(
-        platform: &'p Platform,
+        platform: &Platform,
         hosts: &[HostId],
         traces: Traces,
         settings: ReplaySettings,
@@ -99,7 +99,7 @@ impl<'p> Replay<'p> {
 
     /// Simulates a running program with rank r on `hosts[r]`.
     pub fn live(
-        platform: &'p Platform,
+        platform: &Platform,
         hosts: &[HostId],
         program: &'p mut dyn Program,
         settings: ReplaySettings,
@@ -111,7 +111,7 @@ impl<'p> Replay<'p> {
     }
 
     fn of(
-        platform: &'p Platform,
+        platform: &Platform,
         hosts: &[HostId],
         ranks: usize,
         feeds: Vec<Feed>,
@@ -120,7 +120,7 @@ impl<'p> Replay<'p> {
         if hosts.len() < ranks {
             return Err(ReplayError::TooFewHosts { ranks, places: hosts.len() });
         }
-        let simulation = Simulation::new(platform, settings.models.clone())?;
+        let simulation = Simulation::new(platform.clone(), settings.models.clone())?;
         let mut load = vec![0u32; platform.hosts().len()];
         hosts[..ranks].iter().for_each(|host| load[host.index()] += 1);
         let mut agents = Vec::with_capacity(ranks);

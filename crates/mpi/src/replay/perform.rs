@@ -431,7 +431,7 @@ impl Replay<'_> {
         let rank = self.agents[agent].rank;
         Err(ReplayError::Program(format!(
             "rank {rank} polls, and `{key}=0` makes polling take no time: it would never see \
-             anything change; set `{key}` to the seconds that a look takes"
+             anything change; set `{key}` to the seconds that a probe takes"
         )))
     }
 

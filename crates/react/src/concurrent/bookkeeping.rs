@@ -100,7 +100,7 @@ pub(super) struct Bookkeeping {
 }
 
 impl Bookkeeping {
-    /// Notes what makes it necessary to read everything anew.
+    /// Notes what makes it necessary to read everything again.
     pub(super) fn note(&mut self, events: &[Event], now: &Situation) {
         let ordinary = |event: &Event| match event {
             // Decisions that took their time may have crossed each other.
@@ -146,7 +146,7 @@ impl Bookkeeping {
         Ok(())
     }
 
-    /// A task may begin by a decision that was made before everything was read anew.
+    /// A task may begin by a decision that was made before everything was read again.
     fn started(&mut self, task: TaskId, now: &Situation) {
         let account = &self.accounts[now.part_of[task.index()] as usize];
         if account.ready.contains(&offer(&self.rank, task))
@@ -361,7 +361,7 @@ impl Bookkeeping {
         self.free_count
     }
 
-    /// Whether everything has to be read anew at the next call.
+    /// Whether everything has to be read again at the next call.
     pub(super) fn is_stale(&self) -> bool {
         self.stale
     }

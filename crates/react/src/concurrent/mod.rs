@@ -171,7 +171,7 @@ impl Concurrent {
         }
     }
 
-    /// Gives up, once nothing else goes on, the workflows that cannot pay even for the cheapest run
+    /// Gives up, once nothing else continues, the workflows that cannot pay even for the cheapest run
     /// of what is left: they would wait for ever.
     fn abandon_poor(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
         if !self.place.heeds_budget() || !decisions.is_empty() {

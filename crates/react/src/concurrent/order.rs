@@ -28,9 +28,9 @@ pub enum Order {
     /// The workflow that has been delayed most: the longest since its arrival over what its
     /// critical path takes.
     MostDelayed,
-    /// The task that would end first, looked at anew after each (min-min).
+    /// The task that would end first, evaluated again after each (min-min).
     EndsFirst,
-    /// The task that would end last, looked at anew after each (max-min).
+    /// The task that would end last, evaluated again after each (max-min).
     EndsLast,
 }
 

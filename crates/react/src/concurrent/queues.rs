@@ -38,7 +38,7 @@ struct Spot {
 }
 
 impl FdwsQueues {
-    /// Tasks that have begun keep their place; all others are placed anew.
+    /// Tasks that have begun keep their place; all others are placed again.
     fn read_off(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
         self.queues = vec![Vec::new(); now.host_of.len()];
         let workflow = &now.workflow;
@@ -198,13 +198,13 @@ impl Policy for FdwsQueues {
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         ready_dispatch::when_idle(events, now, decisions, |now, decisions| {
             self.book.note(events, now);
-            let anew = self.book.is_stale() || self.queues.is_empty();
+            let reset = self.book.is_stale() || self.queues.is_empty();
             self.book.update(events, now)?;
-            if anew {
+            if reset {
                 self.read_off(now, decisions);
             }
             self.move_on(now);
-            if self.assign(now) || anew {
+            if self.assign(now) || reset {
                 decisions.push(Decision::Adopt(self.plan(now)));
             }
             Ok(())

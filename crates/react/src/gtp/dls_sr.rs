@@ -125,7 +125,7 @@ impl DlsSr {
     }
 }
 
-/// Costs as last observed; what is done and where its data lies the costing takes from the
+/// Costs as last observed; what is done and where its data is the costing takes from the
 /// situation itself.
 fn costs(now: &Situation) -> Result<Problem<'_>, String> {
     now.seen_problem().map_err(|e| e.to_string())

@@ -1,5 +1,5 @@
 //! The GTP cycle: an initial HEFT plan, then at every rescheduling point rewind what died, cost
-//! the unfinished tasks anew and migrate where it seems to pay, however little.
+//! the unfinished tasks again and migrate where it seems to pay, however little.
 
 use super::estimate::{Costing, Expected, estimate};
 use super::rewind::rewound_tasks;
@@ -75,7 +75,7 @@ impl Gtp {
         Gtp { variant, planner: planner.into(), period, rank, planned, moves }
     }
 
-    /// One that goes on from what somebody else has planned, who says when.
+    /// One that continues from what somebody else has planned, who says when.
     pub(crate) fn going_on(variant: Variant, rank: Vec<f64>, planned: Vec<Option<ProcId>>) -> Gtp {
         Gtp { rank, planned, ..Gtp::new(variant, &HEFT) }
     }

@@ -22,11 +22,11 @@ pub fn rewound_tasks(now: &Situation, reuse_copies: bool) -> Vec<TaskId> {
         if !workflow.successors(task).any(|(child, _)| needs(child)) {
             continue; // what nobody reads any more may be gone
         }
-        // What a wide task wrote lies with all its hosts together.
+        // What a wide task wrote is with all its hosts together.
         let made_at = now.holders_of(placement.procs());
         let available = |file: FileId, consumer: TaskId, redone: bool| {
-            let lies = |at: &Holders| now.sources(file).any(|source| source == at);
-            if lies(&made_at) {
+            let is_there = |at: &Holders| now.sources(file).any(|source| source == at);
+            if is_there(&made_at) {
                 return true;
             }
             if reuse_copies {
@@ -34,7 +34,7 @@ pub fn rewound_tasks(now: &Situation, reuse_copies: bool) -> Vec<TaskId> {
             }
             // Without copies, data counts only where the consumer that fetched it still is.
             let holders = now.task(consumer).procs().map(|procs| now.holders_of(procs));
-            !redone && holders.is_some_and(|holders| lies(&holders))
+            !redone && holders.is_some_and(|holders| is_there(&holders))
         };
         rewound[task.index()] = workflow.successors(task).any(|(child, edge)| {
             let redone = rewound[child.index()];

@@ -123,7 +123,7 @@ impl Slackline {
     }
 
     /// Placed with contention in mind; and planned by HEFT where that leaves out what is wider than a host,
-    /// or passes over what tasks share besides processors.
+    /// or passes over resources that tasks share in addition to processors.
     pub(super) fn candidates(&mut self, context: &PlanningContext<'_, '_>) -> Vec<Candidate> {
         let mut plans: Vec<Candidate> =
             vec![("contended", self.contended(context, OCCUPATIONS[0]))];

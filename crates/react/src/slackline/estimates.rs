@@ -14,7 +14,7 @@ const HOLDS: f64 = 0.02;
 /// A task that runs tells how long it takes once this share of it is done.
 const TELLS: f64 = 0.05;
 
-/// A kind is estimated anew once the mean of so many tasks is this many standard errors off.
+/// A kind is estimated again once the mean of so many tasks is this many standard errors off.
 const FEWEST: f64 = 3.0;
 const SURE: f64 = 2.0;
 

@@ -309,7 +309,7 @@ impl<'a, 'p> Run<'a, 'p> {
         let mut under_way = Vec::new();
         for file in workflow.files() {
             for copy in &self.now.copies[file.index()] {
-                // What lies on several hosts is taken to lie on the first, where tasks over several are
+                // What is on several hosts is taken to lie on the first, where tasks over several are
                 // taken to read.
                 let first = copy.holders.hosts().first();
                 let whole = self.now.is_reachable(&copy.holders);

@@ -11,7 +11,7 @@ use crate::situation::{Situation, TaskState};
 use slackline_model::problem::PoolId;
 use slackline_model::{HostId, ProcId, approx};
 
-/// Forecasts for one plan, at most: before the run begins, and at a look.
+/// Forecasts for one plan, at most: before the run begins, and at an evaluation.
 pub(super) const AT_FIRST: usize = 1_000;
 pub(super) const AT_A_LOOK: usize = 300;
 

@@ -88,7 +88,7 @@ impl Policy for InterimPolicy {
     fn react(&mut self, _: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         self.last = now.now;
         self.planned += now.tasks.open();
-        // Where there is no plan what is under way goes on.
+        // Where there is no plan what is under way continues.
         let _ = match &mut self.method {
             Method::Heft(aheft) => aheft.reconsider(now, decisions),
             Method::Gtp(gtp) => gtp.reschedule(now, decisions),

@@ -23,7 +23,7 @@ const PRIOR: f64 = 4.0;
 /// Weight of the latest look in the rate of change, once there have been a few.
 const RECENT: f64 = 0.3;
 
-/// A host that falls below this share of its level stands still: it is given until the next look to
+/// A host that falls below this share of its level is stopped: it is given until the next look to
 /// come back.
 const STALLED: f64 = 0.02;
 
@@ -86,7 +86,7 @@ struct Levels {
 }
 
 impl Levels {
-    /// A level at a look.
+    /// A level at an evaluation.
     fn note(&mut self, level: f64) {
         let (count, sum, squares) = self.seen;
         self.seen = (count + 1.0, sum + level, squares + level * level);

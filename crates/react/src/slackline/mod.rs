@@ -24,7 +24,7 @@
 //! - *Copies are left unused.* Any complete copy is a source, the nearest first.
 //! - *The window is fixed.* How far ahead inputs travel is chosen with the plan.
 //! - *The period is fixed.* While nothing changes and nothing is late, looks become rarer. A task
-//!   that ends later than its forecast and its slack allow calls for a look at once.
+//!   that ends later than its forecast and its slack allow calls for an evaluation at once.
 //! - *Finished work is sacred.* Where fetching a result takes longer than making it again nearer
 //!   to its readers, plans that rewind its task are tried too.
 //! - *Others share the platform.* With several workflows open, plans are made and judged for the time
@@ -32,7 +32,7 @@
 //! - *Failures.* What is needed and gone is rewound and re-planned at once, from surviving copies.
 //!
 //! Deterministic. Ties: the candidate that comes first, and the present plan before all others.
-//! A look costs three plans and about ten forecasts, each cut short where it cannot win, and
+//! An evaluation costs three plans and about ten forecasts, each cut short where it cannot win, and
 //! roll-outs as long as the effort lasts.
 
 mod candidates;
@@ -232,7 +232,7 @@ impl Slackline {
         decisions: &mut Vec<Decision>,
     ) {
         let Choice { mut plan, forecast, rewind, interim_policy, .. } = choice;
-        // Inputs keep their order; what lies on several hosts comes from the quickest.
+        // Inputs keep their order; what is on several hosts comes from the quickest.
         plan.sources.extend(replanning::quickest_sources(context.now, &plan));
         self.expect(context, &plan, &forecast);
         self.interim_policy = interim_policy;
@@ -331,7 +331,7 @@ impl Slackline {
         let keep = self.under_way(&context, &replanning::rewound(now, &lost), &lost);
         let length = keep.forecast.makespan - now.now;
         let rolls = self.rollouts.affords(now, SHORTLIST) >= FEWEST_DRAWS;
-        // Where the effort is used up the last verdict on a habit stands.
+        // Where the effort is used up the last verdict on an interim policy is kept.
         let affords_interim =
             self.rollouts.affords(now, SHORTLIST + interim_policy::WORTH) >= FEWEST_DRAWS;
         let limit = now.now + length * (1.0 - PROMISING);
@@ -387,7 +387,7 @@ impl Slackline {
     }
 
     /// Results that were thought lost are back: whether to take them instead of what has been
-    /// begun anew of them.
+    /// begun again of them.
     fn try_restoring(
         &mut self,
         now: &Situation,
@@ -554,8 +554,7 @@ impl Policy for Slackline {
             })
         } else if grown || self.stranded || events.iter().any(changed) {
             let known = if grown { self.rank_tasks(now) } else { Ok(()) };
-            let cause =
-                if grown { "work has come in" } else { "a host came, went or stands still" };
+            let cause = if grown { "work has come in" } else { "a host came, went or is stopped" };
             known.and_then(|()| self.respond(cause, now, decisions))
         } else if self.is_left_to_interim_policy(events, now) {
             return self.go_on(events, now, decisions);

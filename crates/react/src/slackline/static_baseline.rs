@@ -22,7 +22,7 @@ impl StaticBaseline {
         self.start = Some(Box::new(now.clone()));
     }
 
-    /// Something was lost or has come in: `static` would have planned anew.
+    /// Something was lost or has come in: `static` would have planned again.
     pub(super) fn end(&mut self) {
         self.start = None;
     }
@@ -35,8 +35,8 @@ impl Slackline {
         let (Some(start), Some(first)) = (&self.baseline.start, &self.first) else { return false };
         let mut seen = self.history.since(start.now);
         let factor = |task: TaskId| {
-            let anew = now.workflow.work(task) / start.workflow.work(task);
-            let told = self.estimates.of_done(task).unwrap_or(anew);
+            let actual = now.workflow.work(task) / start.workflow.work(task);
+            let told = self.estimates.of_done(task).unwrap_or(actual);
             if told.is_finite() { told } else { 1.0 }
         };
         seen.factors = start.workflow.tasks().map(factor).collect();

@@ -11,10 +11,10 @@ impl Queues {
     /// Whether a task could begin in a cluster.
     pub(super) fn is_ready(&self, now: &Situation, task: TaskId, cluster: usize) -> bool {
         let gate = self.clusters[cluster].gate;
-        // What is dropped at this instant still lies there in the situation.
+        // What is dropped at this instant still is there in the situation.
         let bounded = self.stores[cluster].capacity.is_some() && !now.inputs_everywhere();
-        let lies = |file: FileId| !bounded || self.lanes[cluster].there.contains(&file);
-        now.workflow.inputs(task).all(|file| now.has(file, gate) && lies(file))
+        let is_there = |file: FileId| !bounded || self.lanes[cluster].there.contains(&file);
+        now.workflow.inputs(task).all(|file| now.has(file, gate) && is_there(file))
     }
 
     /// Idle processors begin the first tasks of their queues, or one of a neighbour's.
@@ -106,7 +106,7 @@ impl Queues {
     ) {
         self.send_from_the_origin(now);
         for line in 0..self.lanes.len() {
-            // Links besides those of the clusters stir all.
+            // Links other than those of the clusters affect all.
             if self.stirred.get(line) == Some(&false) {
                 continue;
             }
@@ -117,13 +117,14 @@ impl Queues {
                 let item = self.lanes[line].queue.remove(position);
                 let gate = self.clusters[item.cluster].gate;
                 let to = if item.is_output { self.target } else { now.living_host(gate) };
-                // What is dropped at this instant still lies there in the situation.
-                let lies = |copy: &FileCopy| {
+                // What is dropped at this instant still is there in the situation.
+                let is_there = |copy: &FileCopy| {
                     item.is_output
                         || !copy.is_complete()
                         || self.lanes[item.cluster].there.contains(&item.file)
                 };
-                let Some(to) = to.filter(|&to| !now.copy(item.file, to).is_some_and(lies)) else {
+                let Some(to) = to.filter(|&to| !now.copy(item.file, to).is_some_and(is_there))
+                else {
                     continue; // there already, or on its way
                 };
                 let from = match (item.is_output, item.from) {

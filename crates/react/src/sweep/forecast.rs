@@ -204,7 +204,7 @@ impl Levels {
             .is_some_and(|gate| seen_link(now, origin, gate).1 > 0.0)
     }
 
-    /// The ways besides the links of clusters, as last seen.
+    /// Routes other than the links of clusters, as last seen.
     pub(super) fn ways(&self, now: &Situation, queues: &Queues) -> Ways {
         let mut ways = queues.ways.clone();
         let gate = |cluster: usize| queues.clusters[cluster].gate;

@@ -187,7 +187,7 @@ impl Sweep {
         })
     }
 
-    /// Whether what happened calls for a plan besides the regular ones.
+    /// Whether the events call for a plan between the regular ones.
     fn calls_for_plan(&self, events: &[Event]) -> bool {
         events.iter().any(|event| match event {
             Event::Start => true,
@@ -207,7 +207,12 @@ impl Policy for Sweep {
         {
             self.lit |= self.dark.iter().any(|&c| self.levels.carries(now, queues, c));
         }
-        let only_levels = |e: &Event| matches!(e, Event::HostChanged(_) | Event::NetworkChanged);
+        // A host whose window opens has changed, too.
+        let windows = now.pools.has_windows();
+        let only_levels = |e: &Event| match e {
+            Event::HostChanged(_) => !windows,
+            event => *event == Event::NetworkChanged,
+        };
         self.lit || !events.iter().all(only_levels)
     }
 

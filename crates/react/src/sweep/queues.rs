@@ -151,6 +151,7 @@ impl Queues {
     /// Notes where something happened; what concerns more than one cluster concerns all.
     fn stir(&mut self, event: &Event, now: &Situation) {
         let place = match event {
+            Event::HostChanged(_) if now.pools.has_windows() => None, // its window may open
             Event::HostChanged(_) | Event::NetworkChanged => return,
             Event::TaskStarted(task) | Event::TaskFinished(task) => {
                 let procs = now.task(*task).procs().and_then(|procs| procs.first());

@@ -61,13 +61,13 @@ impl Queues {
     /// Bytes that lie in a cluster, are on their way there, or will be written there.
     fn taken(&self, now: &Situation, cluster: usize) -> f64 {
         let bytes = |file: FileId| now.workflow.file_bytes(file);
-        let lies: f64 = self.lanes[cluster].there.iter().map(|&f| bytes(f)).sum();
+        let kept: f64 = self.lanes[cluster].there.iter().map(|&f| bytes(f)).sum();
         let moving = self.lanes.iter().filter_map(|lane| lane.moving);
         let comes = moving.filter(|(item, _)| !item.is_output && item.cluster == cluster);
         let waits = self.unsent.iter().filter(|(_, (_, c))| *c == cluster).map(|(&f, _)| f);
         let running = self.procs_of(cluster).filter_map(|p| self.columns[p.index()].running);
         let writes = running.flat_map(|(task, _)| now.workflow.outputs(task));
-        lies + comes.map(|(item, _)| bytes(item.file)).sum::<f64>()
+        kept + comes.map(|(item, _)| bytes(item.file)).sum::<f64>()
             + waits.chain(writes).map(bytes).sum::<f64>()
     }
 

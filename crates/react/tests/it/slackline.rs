@@ -169,7 +169,7 @@ fn nothing_new_calls_for_nothing() {
     assert!(policy.wants(&[Event::TaskFinished(TaskId(0))], &now), "late");
 }
 
-/// A task over two hosts goes on as the slower of them does, and what it leaves on both can be read.
+/// A task over two hosts continues as the slower of them does, and what it leaves on both can be read.
 #[test]
 fn forecasts_follow_tasks_over_several_hosts() {
     let mut b = WorkflowBuilder::new("wide");

@@ -4,6 +4,7 @@
 //! insertion that only gets later. So a task's best slot stays its best until something is
 //! placed on that very host, and only then is it looked for again.
 
+use super::search::HostSlot;
 use super::wide::neighbourhoods;
 use super::{Partial, Readiness, Score, Slot};
 use crate::registry::PlanError;
@@ -79,6 +80,43 @@ impl PartialEq for SlotOffer {
 
 impl Eq for SlotOffer {}
 
+/// Most slots that are kept of all ready tasks together.
+const KEPT: usize = 1 << 20;
+
+/// Slots of ready tasks, host by host, where pools are shared: to search a host then takes much longer than to
+/// look its slot up.
+#[derive(Default)]
+struct KnownSlots {
+    /// Per task; empty without pools.
+    of: Vec<Option<Box<[HostSlot]>>>,
+    /// Number of slots kept.
+    kept: usize,
+}
+
+impl KnownSlots {
+    fn new(partial: &Partial<'_, '_>) -> KnownSlots {
+        let tasks = if partial.pools.is_some() { partial.problem().tasks() } else { 0 };
+        KnownSlots { of: vec![None; tasks], kept: 0 }
+    }
+
+    /// Slots of a task that is ready, where there is room to keep them.
+    fn of(&mut self, partial: &mut Partial<'_, '_>, task: TaskId) -> Option<&mut [HostSlot]> {
+        let known = self.of.get_mut(task.index())?;
+        if known.is_none() && self.kept < KEPT {
+            *known = partial.host_slots(task);
+            self.kept += known.as_ref().map_or(0, |slots| slots.len());
+        }
+        known.as_deref_mut()
+    }
+
+    /// A task is placed.
+    fn forget(&mut self, task: TaskId) {
+        if let Some(slots) = self.of.get_mut(task.index()).and_then(Option::take) {
+            self.kept -= slots.len();
+        }
+    }
+}
+
 /// Selection of the next ready task and its slot, for methods whose keys never improve with time.
 pub(super) struct FirstOffer<Best, Key> {
     /// Score that the best slot of a task minimises.
@@ -101,20 +139,23 @@ where
         let mut stamps = Stamps::new(problem);
         let (mut readiness, mut newly) = Readiness::new(problem);
         let mut offers = BinaryHeap::new();
+        let mut known = KnownSlots::new(&partial);
         loop {
             if !self.batch || offers.is_empty() {
                 for task in newly.drain(..) {
-                    offers.push(Reverse(self.offer(&mut partial, &stamps, task)?));
+                    offers.push(Reverse(self.offer(&mut partial, &stamps, &mut known, task)?));
                 }
             }
             let Some(Reverse(offer)) = offers.pop() else { break };
             let host = problem.host_of(offer.slot.proc);
             if offer.stamp != stamps.of(&partial, offer.task, host) {
-                offers.push(Reverse(self.offer(&mut partial, &stamps, offer.task)?));
+                let again = self.offer(&mut partial, &stamps, &mut known, offer.task)?;
+                offers.push(Reverse(again));
                 continue;
             }
             partial.place(offer.task, offer.slot);
             stamps.renew(&partial, offer.task, host);
+            known.forget(offer.task);
             readiness.placed(offer.task, |child| newly.push(child));
         }
         Ok(partial.into_schedule())
@@ -124,9 +165,17 @@ where
         &self,
         partial: &mut Partial<'_, '_>,
         stamps: &Stamps,
+        known: &mut KnownSlots,
         task: TaskId,
     ) -> Result<SlotOffer, PlanError> {
-        let slot = partial.best_slot(task, &self.best)?;
+        let slot = match known.of(partial, task) {
+            Some(slots) => {
+                let stamp = |partial: &Partial<'_, '_>, host| stamps.of(partial, task, host);
+                let found = partial.best_of_hosts(task, slots, &self.best, stamp);
+                found.ok_or_else(|| partial.nowhere(task))?
+            }
+            None => partial.best_slot(task, &self.best)?,
+        };
         let stamp = stamps.of(partial, task, partial.problem().host_of(slot.proc));
         let (first, second) = (self.key)(task, &slot);
         Ok(SlotOffer { key: (sort_key(first), sort_key(second)), task, slot, stamp })

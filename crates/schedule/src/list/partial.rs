@@ -180,6 +180,11 @@ impl<'a, 'p> Partial<'a, 'p> {
         self.idle[host.index()].renew(lines);
     }
 
+    /// Whether inputs leave the origin in turn.
+    pub(super) fn has_staging(&self) -> bool {
+        self.staging.is_some()
+    }
+
     fn is_general(&self, task: TaskId) -> bool {
         !self.general.is_empty() && self.general[task.index()]
     }

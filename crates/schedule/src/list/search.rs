@@ -225,6 +225,58 @@ impl Partial<'_, '_> {
         }
     }
 
+    /// Slots of a ready task on every host before any was searched, where they may be kept: a task of one core, whose
+    /// inputs leave no lane to others.
+    pub(super) fn host_slots(&mut self, task: TaskId) -> Option<Box<[HostSlot]>> {
+        if self.problem.workflow().width(task).0 != 1 || self.has_staging() {
+            return None;
+        }
+        self.data_ready(task);
+        let mut row = std::mem::take(&mut self.row);
+        let times = self.problem.exec_row(task, &mut row);
+        let one = |(&ready, idle): (&f64, &Idle)| {
+            let seconds = times[idle.class as usize];
+            let start = idle.not_before(ready, seconds);
+            let slot = Slot { proc: idle.proc, start, finish: start + seconds };
+            HostSlot { slot, ready, seconds, stamp: None }
+        };
+        let slots = self.ready.iter().zip(&self.idle).map(one).collect();
+        self.row = row;
+        Some(slots)
+    }
+
+    /// The best slot of a ready task, of which slots were found before: one that has an old stamp is no later than
+    /// the slot there now, and is only searched again where it would be the best.
+    pub(super) fn best_of_hosts<S: Score>(
+        &mut self,
+        task: TaskId,
+        slots: &mut [HostSlot],
+        score: impl Fn(&Slot) -> S,
+        stamp: impl Fn(&Self, HostId) -> u32,
+    ) -> Option<Slot> {
+        let mut takes = Takes::default();
+        loop {
+            let mut least: Option<(usize, S)> = None;
+            for (host, known) in slots.iter().enumerate().filter(|(_, known)| known.slot.possible())
+            {
+                let value = score(&known.slot);
+                if least.is_none_or(|(_, least)| value.better_than(least)) {
+                    least = Some((host, value));
+                }
+            }
+            let host = least?.0;
+            let (known, now) = (&mut slots[host], stamp(self, HostId::new(host)));
+            if known.stamp == Some(now) {
+                return Some(known.slot);
+            }
+            self.ready[host] = known.ready;
+            let mut best = Best { slot: None, least: S::WORST, score: &score };
+            self.search_host((task, host, known.seconds), &mut best, &Insertion, &mut takes);
+            let never = Slot { finish: f64::INFINITY, ..known.slot };
+            (known.slot, known.stamp) = (best.slot.unwrap_or(never), Some(now));
+        }
+    }
+
     fn search_wide<S: Score, F: Fn(&Slot) -> S>(
         &self,
         task: TaskId,
@@ -246,6 +298,17 @@ impl Partial<'_, '_> {
         }
         best.slot
     }
+}
+
+/// The slot of a ready task on one host.
+#[derive(Clone, Copy)]
+pub(super) struct HostSlot {
+    slot: Slot,
+    /// When its data is there, and how long it runs.
+    ready: f64,
+    seconds: f64,
+    /// Stamp of the host when the slot was found; none before any was.
+    stamp: Option<u32>,
 }
 
 /// When the processors of a host can take something.

@@ -86,7 +86,7 @@ struct Ant<'c> {
     finish: Vec<f64>,
     weight: Vec<f64>,
     ends: Vec<f64>,
-    /// Where tasks share more than processors: the schedule of the plan so far.
+    /// The schedule of the plan so far, if tasks share more than processors.
     shared: Option<(SharedDecoder<'c>, Partial<'c, 'c>)>,
 }
 

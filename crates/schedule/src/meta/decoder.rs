@@ -35,7 +35,7 @@ impl Decoder<'_> {
 /// Schedules of lists where tasks share more than processors.
 pub(crate) struct SharedDecoder<'c> {
     compact: &'c FlatProblem,
-    /// What is done or runs.
+    /// Tasks that are done or running.
     empty: Partial<'c, 'c>,
 }
 

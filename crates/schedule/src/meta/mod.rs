@@ -1,7 +1,7 @@
 //! Metaheuristics that list scheduling was measured against: ant colony, simulated annealing, tabu search,
 //! genetic. They follow their publications; [`best`](crate::best) is the method to use for a short plan. Each
 //! is deterministic for its seed; the unit of a limit on iterations is given in the module's documentation.
-//! Where tasks share more than processors, lists are decoded by earliest starts beside pools, with insertion.
+//! Lists of tasks that share more than processors are decoded by earliest starts beside pools, with insertion.
 
 pub mod aco;
 mod decoder;

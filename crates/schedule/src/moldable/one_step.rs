@@ -47,7 +47,7 @@ pub const ICASLB: Algorithm = Algorithm {
 /// Registry entry.
 pub const LOC_MPS: Algorithm = Algorithm {
     name: "loc-mps",
-    about: "iCASLB that also widens transfers and keeps data where it lies",
+    about: "iCASLB that also widens transfers and keeps data where it is",
     source: "Vydyanathan et al., IEEE TPDS 20(9), 2009",
     plan: loc_mps,
     ..ICASLB

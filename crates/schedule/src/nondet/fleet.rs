@@ -200,7 +200,7 @@ pub struct Spot {
 /// Additional cost of a machine's lease because of a task, and whether the task begins a new lease.
 struct Extra {
     cost: f64,
-    anew: bool,
+    new_lease: bool,
 }
 
 impl Fleet {
@@ -330,20 +330,20 @@ impl Fleet {
         seconds: f64,
     ) -> Extra {
         let billing = &machine.billing;
-        let anew = machine.price * billing.billed_seconds(seconds);
+        let fresh = machine.price * billing.billed_seconds(seconds);
         let one = &self.machines[at.0][at.1 as usize];
         let Some(lease) = one.leases.last().filter(|_| self.is_alive(at.0, at.1, billing, now))
         else {
-            return Extra { cost: anew, anew: true };
+            return Extra { cost: fresh, new_lease: true };
         };
         let longer = billing.billed_seconds(start + seconds - lease.from)
             - billing.billed_seconds(lease.to - lease.from);
         let on = machine.price * longer;
         let can_begin = approx::le(now.max(lease.to) + billing.setup, start);
-        if can_begin && approx::lt(anew, on) {
-            Extra { cost: anew, anew: true }
+        if can_begin && approx::lt(fresh, on) {
+            Extra { cost: fresh, new_lease: true }
         } else {
-            Extra { cost: on, anew: false }
+            Extra { cost: on, new_lease: false }
         }
     }
 
@@ -410,7 +410,7 @@ impl Fleet {
             let chosen = left.swap_remove(best);
             let leases = &mut self.machines[kind][chosen.index as usize].leases;
             let end = start + seconds;
-            match leases.last_mut().filter(|_| !chosen.extra.anew) {
+            match leases.last_mut().filter(|_| !chosen.extra.new_lease) {
                 Some(lease) => lease.to = end,
                 None => leases.push(Lease { from: start, to: end }),
             }

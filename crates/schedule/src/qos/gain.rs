@@ -33,7 +33,7 @@ pub const GAIN2: Algorithm = entry(
 /// Registry entry: weights recomputed after every move.
 pub const GAIN3: Algorithm = entry(
     "gain3",
-    "GAIN1 with moves weighed anew after each",
+    "GAIN1 with moves weighed again after each",
     Version::Renewed,
     |problem, request| plan(problem, request, Version::Renewed),
 );

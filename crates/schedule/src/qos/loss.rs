@@ -35,7 +35,7 @@ pub const LOSS2: Algorithm = entry(
 /// Registry entry: weights recomputed after every move.
 pub const LOSS3: Algorithm = entry(
     "loss3",
-    "LOSS1 with moves weighed anew after each",
+    "LOSS1 with moves weighed again after each",
     Version::Renewed,
     |problem, request| plan(problem, request, Version::Renewed),
 );

@@ -69,7 +69,7 @@ pub const RHO: Parameter = Parameter::new(
     "rho",
     Kind::Number(0.0, 1.0),
     "0.001",
-    "random choice among what lies within this part of the best",
+    "random choice among what is within this part of the best",
 );
 
 const SOURCE: &str = "Berman et al., parameter sweep report, 1999";

@@ -346,7 +346,7 @@ fn groups_are_acyclic(workflow: &Workflow, schedule: &Schedule) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(slackline_testkit::cases(200))]
 
     #[test]
     fn budgets_are_kept(kind in kinds(), shares in (0.0f64..1.2, 0.0f64..1.2)) {
@@ -470,11 +470,6 @@ impl Catalogue {
     }
 }
 
-/// As many cases as the environment says, else so many.
-fn cases(usual: u32) -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
-
 /// A budget and a deadline within the range of what plans of a problem take and cost.
 fn some_limits(problem: &Problem<'_>, which: u8, shares: (f64, f64)) -> Limits {
     let scale = portfolio::Scale::of(problem).unwrap();
@@ -489,7 +484,7 @@ fn some_limits(problem: &Problem<'_>, which: u8, shares: (f64, f64)) -> Limits {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
+    #![proptest_config(slackline_testkit::cases(300))]
 
     /// The answer under limits is worse in both time and cost than no plan of the front, and than no plan on some
     /// machines of one kind, whatever the billing; and it keeps limits that any of these keeps.

@@ -206,7 +206,7 @@ fn check(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(slackline_testkit::cases(150))]
 
     #[test]
     fn plans_are_valid(kind in kinds()) {
@@ -306,7 +306,7 @@ fn imaginary_levels(problem: &Problem<'_>) -> Vec<Vec<f64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(slackline_testkit::cases(150))]
 
     /// `OCT + exec = BIL`, and one minimum per edge serves all processors.
     #[test]

@@ -41,7 +41,7 @@ fn charges(kind: u8) -> Charges {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(slackline_testkit::cases(60))]
 
     #[test]
     fn plans_with_inputs_are_valid_and_above_the_bound(

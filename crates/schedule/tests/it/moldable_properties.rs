@@ -135,7 +135,7 @@ fn work(schedule: &Schedule) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(slackline_testkit::cases(100))]
 
     #[test]
     fn plans_are_valid(kind in kinds()) {
@@ -291,7 +291,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(slackline_testkit::cases(12))]
 
     #[test]
     fn plans_of_several_graphs_are_valid(kind in kinds(), progress in 0.0f64..1.2) {

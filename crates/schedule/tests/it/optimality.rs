@@ -294,7 +294,7 @@ fn check(problem: &Problem<'_>, rigid: bool) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(slackline_testkit::cases(150))]
 
     #[test]
     fn exhaustive_search_agrees(tiny in tiny()) {

@@ -354,7 +354,7 @@ impl Kernel {
         Ok(true)
     }
 
-    /// Goes on to the next instant at which something ends, or to `until`, whichever comes
+    /// Advances to the next instant at which something ends, or to `until`, whichever comes
     /// first; what ended is in [`Kernel::finished`].
     pub fn step(&mut self, until: f64) -> Result<Step, Stalled> {
         self.finished.clear();

@@ -138,7 +138,7 @@ pub(super) struct Restart<'p, M> {
 }
 
 pub(super) struct Core<'p, M> {
-    pub(super) simulation: Simulation<'p>,
+    pub(super) simulation: Simulation,
     pub(super) processes: Slab<ProcessState<'p, M>>,
     pub(super) ops: Slab<Op<M>>,
     comms: Slab<Comm<M>>,
@@ -156,7 +156,7 @@ pub(super) struct Core<'p, M> {
 }
 
 impl<'p, M> Core<'p, M> {
-    pub(super) fn new(simulation: Simulation<'p>) -> Self {
+    pub(super) fn new(simulation: Simulation) -> Self {
         Core {
             simulation,
             processes: Slab::default(),

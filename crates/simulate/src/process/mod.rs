@@ -1,7 +1,7 @@
 //! Concurrent simulated processes: each is an `async` function on a host, and all run on one thread in a
 //! fixed order.
 //!
-//! An operation begins when it is called and ends when it is awaited: `p.compute(1e9).await`
+//! An operation begins with the call and ends when it is awaited: `p.compute(1e9).await`
 //! blocks, `let work = p.compute(1e9);` runs concurrently. Dropping an operation that has not ended
 //! cancels it; so does the end of its process. Processes meet in mailboxes: a transfer begins when
 //! a sender and a receiver are there, from the sender's host to the receiver's.

@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// Most processes that are named in a report of a deadlock.
@@ -90,7 +91,10 @@ fn add<'p, M: 'p>(
 
 impl<'p, M: 'p> World<'p, M> {
     /// A world at date 0 without processes.
-    pub fn new(platform: &'p Platform, models: Models) -> Result<Self, SimulationError> {
+    pub fn new(
+        platform: impl Into<Arc<Platform>>,
+        models: Models,
+    ) -> Result<Self, SimulationError> {
         let core = Core::new(Simulation::new(platform, models)?);
         Ok(World { core: Rc::new(RefCell::new(core)), bodies: Vec::new() })
     }

@@ -27,6 +27,7 @@ use slackline_model::activity::{Activity, Transfer};
 use slackline_model::platform::{Platform, RouteError};
 use slackline_model::{HostId, LinkId};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// The reason why a simulation refuses a request or cannot advance.
@@ -162,8 +163,8 @@ struct Spoilt {
 
 /// A platform on which activities take place.
 #[derive(Clone, Debug)]
-pub struct Simulation<'p> {
-    platform: &'p Platform,
+pub struct Simulation {
+    platform: Arc<Platform>,
     models: Models,
     kernel: Kernel,
     resources: Resources,
@@ -182,19 +183,23 @@ pub struct Simulation<'p> {
     infiniband: Option<Infiniband>,
 }
 
-impl<'p> Simulation<'p> {
+impl Simulation {
     /// A simulation at date 0, with nothing going on.
-    pub fn new(platform: &'p Platform, models: Models) -> Result<Self, SimulationError> {
+    pub fn new(
+        platform: impl Into<Arc<Platform>>,
+        models: Models,
+    ) -> Result<Self, SimulationError> {
+        let platform = platform.into();
         let mut kernel = Kernel::new(models.sharing());
-        let resources = Resources::new(platform, &models, &mut kernel)?;
-        let disk_weight = shape::typical_weight(platform, &models);
-        let infiniband = Infiniband::of(&models, platform);
+        let resources = Resources::new(&platform, &models, &mut kernel)?;
+        let disk_weight = shape::typical_weight(&platform, &models);
+        let infiniband = Infiniband::of(&models, &platform);
         let mut simulation = Simulation {
+            profiles: Profiles::new(&platform),
             platform,
             models,
             kernel,
             resources,
-            profiles: Profiles::new(platform),
             network: Network::default(),
             queues: Queues::default(),
             running: Vec::new(),
@@ -213,7 +218,7 @@ impl<'p> Simulation<'p> {
     pub fn reset(&mut self) -> Result<(), SimulationError> {
         self.kernel = Kernel::new(self.models.sharing());
         let sequential: Vec<bool> = self.resources.hosts.iter().map(|h| h.sequential).collect();
-        self.resources = Resources::new(self.platform, &self.models, &mut self.kernel)?;
+        self.resources = Resources::new(&self.platform, &self.models, &mut self.kernel)?;
         for (host, sequential) in self.resources.hosts.iter_mut().zip(sequential) {
             host.sequential = sequential;
         }
@@ -221,7 +226,7 @@ impl<'p> Simulation<'p> {
         self.queues.clear();
         self.running.clear();
         self.becalmed_since = None;
-        self.infiniband = Infiniband::of(&self.models, self.platform);
+        self.infiniband = Infiniband::of(&self.models, &self.platform);
         if self.resources.links_change {
             self.network.invalidate();
         }
@@ -231,8 +236,8 @@ impl<'p> Simulation<'p> {
     }
 
     /// The platform.
-    pub fn platform(&self) -> &'p Platform {
-        self.platform
+    pub fn platform(&self) -> &Arc<Platform> {
+        &self.platform
     }
 
     /// The rules in force.
@@ -359,7 +364,7 @@ impl<'p> Simulation<'p> {
                 tag,
             }),
         };
-        let id = started.map_err(|cause| bad(cause, self.platform))?;
+        let id = started.map_err(|cause| bad(cause, &self.platform))?;
         let needs = match shape.doomed {
             Some(_) => Vec::new(),
             None => self.exclusive_needs(&activity)?,
@@ -444,7 +449,7 @@ impl<'p> Simulation<'p> {
         self.kernel.rate(activity)
     }
 
-    /// Goes on to the next instant at which something happens, or to `until` (infinite: no
+    /// Advances to the next instant at which something happens, or to `until` (infinite: no
     /// limit), whichever comes first.
     pub fn step(&mut self, until: f64) -> Result<Step, SimulationError> {
         self.events.clear();
@@ -573,7 +578,7 @@ impl<'p> Simulation<'p> {
         let state = &mut self.resources.hosts[dst.index()];
         state.receiving = if busy { state.receiving + 1 } else { state.receiving - 1 };
         let constraint = state.constraint;
-        let capacity = self.resources.host_capacity(self.platform, dst);
+        let capacity = self.resources.host_capacity(&self.platform, dst);
         Ok(self.kernel.set_capacity(constraint, capacity)?)
     }
 
@@ -588,7 +593,7 @@ impl<'p> Simulation<'p> {
             }
             Activity::Comm(transfer) if self.models.network == NetworkModel::Fifo => {
                 let hosts = self.resources.hosts.len() as u32;
-                let links = self.network.links(self.platform, transfer.src, transfer.dst)?;
+                let links = self.network.links(&self.platform, transfer.src, transfer.dst)?;
                 links.iter().map(|link| hosts + link.0).collect()
             }
             _ => Vec::new(),
@@ -621,7 +626,7 @@ impl<'p> Simulation<'p> {
                 let speed = self.platform.host(host).speed * value;
                 self.resources.hosts[host.index()].speed = speed;
                 let constraint = self.resources.hosts[host.index()].constraint;
-                let capacity = self.resources.host_capacity(self.platform, host);
+                let capacity = self.resources.host_capacity(&self.platform, host);
                 self.kernel.set_capacity(constraint, capacity)?;
                 self.events.push(Event::HostSpeed { host, speed });
                 self.refresh_users(constraint)?;
@@ -729,7 +734,7 @@ impl<'p> Simulation<'p> {
         const SHOWN: usize = 10;
         let mut waiting: Vec<String> = Vec::new();
         for &(id, _, holder) in stalled.waiting.iter().take(SHOWN) {
-            let activity = shape::describe(self.platform, &self.running[id.slot()].activity);
+            let activity = shape::describe(&self.platform, &self.running[id.slot()].activity);
             waiting.push(match holder.map(|c| self.resources.owners[c.0 as usize]) {
                 _ if self.queues.is_waiting(id) => format!("{activity} waits for its turn"),
                 Some(holder) => {

@@ -26,7 +26,7 @@ impl Shape {
         Shape { amount: 0.0, latency: 0.0, weight: 1.0, bound: f64::INFINITY, doomed: None };
 }
 
-impl Simulation<'_> {
+impl Simulation {
     pub(super) fn shape(&mut self, activity: &Activity) -> Result<Shape, SimulationError> {
         self.uses.clear();
         let parallel = self.models.host == HostModel::ParallelTasks;
@@ -85,7 +85,7 @@ impl Simulation<'_> {
             return Ok(Shape { latency, doomed, ..Shape::NOTHING });
         }
         let (flow, uses) =
-            self.network.flow(self.platform, &self.models, &self.resources, (src, dst))?;
+            self.network.flow(&self.platform, &self.models, &self.resources, (src, dst))?;
         self.uses.extend_from_slice(uses);
         let (latency, bound) = flow.timing(&self.models, bytes, rate);
         let doomed = self.off(&[src, dst]).or(flow.broken.map(Cause::LinkOff));
@@ -117,7 +117,7 @@ impl Simulation<'_> {
                 DiskAccess::Write => (client, owner),
             };
             let (flow, uses) =
-                self.network.flow(self.platform, &self.models, &self.resources, ends)?;
+                self.network.flow(&self.platform, &self.models, &self.resources, ends)?;
             self.uses.extend_from_slice(uses);
             (shape.latency, shape.bound) = flow.timing(&self.models, bytes, f64::INFINITY);
             shape.weight = flow.weight;
@@ -160,7 +160,7 @@ impl Simulation<'_> {
         if from != to {
             let ends = (from, to);
             let (flow, uses) =
-                self.network.flow(self.platform, &self.models, &self.resources, ends)?;
+                self.network.flow(&self.platform, &self.models, &self.resources, ends)?;
             self.uses.extend_from_slice(uses);
             let (latency, bound) = flow.timing(&self.models, bytes, rate);
             shape.latency += latency;
@@ -202,7 +202,7 @@ impl Simulation<'_> {
     ) -> Result<Shape, SimulationError> {
         let width = task.hosts.len();
         let refuse = |cause: String| {
-            let activity = describe(self.platform, activity);
+            let activity = describe(&self.platform, activity);
             Err(SimulationError::BadActivity { activity, cause })
         };
         if !parallel {
@@ -246,11 +246,11 @@ impl Simulation<'_> {
             }
             shape.amount = 1.0;
             let (flow, _) =
-                self.network.flow(self.platform, &self.models, &self.resources, (from, to))?;
+                self.network.flow(&self.platform, &self.models, &self.resources, (from, to))?;
             shape.latency = shape.latency.max(flow.latency);
             shape.doomed =
                 shape.doomed.or(self.off(&[from, to])).or(flow.broken.map(Cause::LinkOff));
-            let links = self.network.links(self.platform, from, to)?;
+            let links = self.network.links(&self.platform, from, to)?;
             if links.is_empty() {
                 // The built-in loopback, or a matrix: nothing is shared.
                 shape.bound = shape.bound.min(flow.narrowest / bytes);
@@ -302,7 +302,7 @@ impl Simulation<'_> {
 
     fn refuse(&self, activity: &Activity, value: f64) -> SimulationError {
         SimulationError::BadActivity {
-            activity: describe(self.platform, activity),
+            activity: describe(&self.platform, activity),
             cause: format!("an amount or a limit is {value}, which is not possible"),
         }
     }
@@ -348,7 +348,7 @@ impl Simulation<'_> {
             ways.extend(back);
         }
         for (src, dst) in ways {
-            if self.network.links(self.platform, src, dst)?.contains(&link) {
+            if self.network.links(&self.platform, src, dst)?.contains(&link) {
                 return Ok(true);
             }
         }
@@ -392,7 +392,7 @@ impl Simulation<'_> {
             let Activity::Comm(Transfer { src, dst, .. }) = self.running[id.slot()].activity else {
                 continue;
             };
-            if self.network.links(self.platform, src, dst)?.contains(&link) {
+            if self.network.links(&self.platform, src, dst)?.contains(&link) {
                 found.push(id);
             }
         }

@@ -56,7 +56,7 @@ fn run(path: &Path) -> Outcome {
         models.set(key, value).unwrap();
     }
     let graph = plan.graph(&platform).unwrap();
-    let mut run = GraphRun::of(Simulation::new(&platform, models).unwrap(), &graph).unwrap();
+    let mut run = GraphRun::of(Simulation::new(platform.clone(), models).unwrap(), &graph).unwrap();
     run.simulate(f64::INFINITY).unwrap();
 
     let expected: Value = serde_json::from_str(&text).unwrap();

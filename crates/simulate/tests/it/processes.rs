@@ -41,7 +41,7 @@ impl Log {
 
 impl<'p> Stage<'p> {
     fn new(platform: &'p Platform) -> Stage<'p> {
-        let world = World::new(platform, Models::default()).unwrap();
+        let world = World::new(platform.clone(), Models::default()).unwrap();
         Stage { platform, world, lines: Rc::default() }
     }
 
@@ -437,7 +437,7 @@ fn hosts(count: usize) -> Platform {
 #[test]
 fn deadlocks_say_who_waits_for_what() {
     let platform = hosts(1);
-    let mut world: World<'_, i32> = World::new(&platform, Models::default()).unwrap();
+    let mut world: World<'_, i32> = World::new(platform.clone(), Models::default()).unwrap();
     world.spawn("first", HostId(0), |p| async move {
         p.sleep(2.0).await?;
         p.receive("second's answer").await
@@ -458,11 +458,11 @@ fn deadlocks_say_who_waits_for_what() {
 #[test]
 fn processes_that_have_ended_leave_nothing() {
     let platform = hosts(4);
-    let mut world: World<'_, i32> = World::new(&platform, Models::default()).unwrap();
+    let mut world: World<'_, i32> = World::new(platform.clone(), Models::default()).unwrap();
     let ended = Rc::new(Cell::new(0));
     let count = Rc::clone(&ended);
     world.spawn("parent", HostId(0), |p| async move {
-        for _ in 0..100 {
+        for _ in 0..1000 {
             let children: Vec<_> = (0..1000)
                 .map(|k| {
                     let count = Rc::clone(&count);
@@ -482,7 +482,7 @@ fn processes_that_have_ended_leave_nothing() {
         End::Ok(())
     });
     world.run().unwrap();
-    assert_eq!(ended.get(), 100_000);
+    assert_eq!(ended.get(), 1_000_000);
     // Places are used again: there were never more than a thousand and one.
     assert!(world.places() <= 1001, "{}", world.places());
     assert_eq!(world.operations(), 0);
@@ -490,7 +490,7 @@ fn processes_that_have_ended_leave_nothing() {
 
 /// Processes that send, compute and sleep as drawn; the order of their events.
 fn drawn(platform: &Platform, seed: &[u8]) -> Vec<(u64, usize, u8)> {
-    let mut world: World<'_, i32> = World::new(platform, Models::default()).unwrap();
+    let mut world: World<'_, i32> = World::new(platform.clone(), Models::default()).unwrap();
     let events: Rc<RefCell<Vec<(u64, usize, u8)>>> = Rc::default();
     for k in 0..seed.len() {
         let (events, seed) = (Rc::clone(&events), seed.to_vec());
@@ -516,7 +516,7 @@ fn drawn(platform: &Platform, seed: &[u8]) -> Vec<(u64, usize, u8)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(slackline_testkit::cases(48))]
 
     #[test]
     fn the_order_of_events_repeats(seed in prop::collection::vec(any::<u8>(), 1..12)) {

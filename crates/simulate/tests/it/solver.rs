@@ -215,7 +215,7 @@ fn check_certificate(s: &System, alive: &[(u32, f64)]) -> Result<(), TestCaseErr
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(slackline_testkit::cases(600))]
 
     #[test]
     fn incremental_solution_is_optimal_and_equals_the_whole(
@@ -306,7 +306,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(slackline_testkit::cases(150))]
 
     #[test]
     fn many_flows_between_few_hosts_are_solved_right(

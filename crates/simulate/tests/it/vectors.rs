@@ -52,7 +52,7 @@ fn switch() -> Platform {
 
 /// Ends of activities all started at 0, in order of starting.
 fn ends(platform: &Platform, models: Models, activities: &[Activity]) -> Vec<f64> {
-    let mut simulation = Simulation::new(platform, models).unwrap();
+    let mut simulation = Simulation::new(platform.clone(), models).unwrap();
     for (k, activity) in activities.iter().enumerate() {
         simulation.start(activity.clone(), k as u64).unwrap();
     }
@@ -132,7 +132,7 @@ struct FourTasks {
 }
 
 impl FourTasks {
-    fn of(run: &mut GraphRun<'_>, t2_after_c2: bool) -> FourTasks {
+    fn of(run: &mut GraphRun, t2_after_c2: bool) -> FourTasks {
         let mut four = || [(); 4].map(|()| run.add());
         let (c, t) = (four(), four());
         let source = if t2_after_c2 { c[1] } else { c[0] };
@@ -152,7 +152,7 @@ impl FourTasks {
     }
 
     /// t1 and t4 stay local.
-    fn place(&self, run: &mut GraphRun<'_>, bytes: [f64; 4]) {
+    fn place(&self, run: &mut GraphRun, bytes: [f64; 4]) {
         let work = [exec(0, 50e9), exec(0, 100e9), exec(1, 200e9), exec(1, 80e9)];
         for (job, activity) in self.c.into_iter().zip(work) {
             run.place(job, activity).unwrap();
@@ -168,7 +168,7 @@ impl FourTasks {
 fn four_tasks_on_two_hosts() {
     // Loopback 15 us + 1000/498e6.
     let platform = pair(r#"bandwidth="125MBps" latency="100us""#);
-    let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
+    let mut run = GraphRun::new(Simulation::new(platform.clone(), l07()).unwrap());
     let tasks = FourTasks::of(&mut run, false);
     let ([c1, c2, c3, c4], [t1, t2, t3, t4]) = (tasks.c, tasks.t);
     assert_eq!(run.state(c1), JobState::Schedulable);
@@ -194,7 +194,7 @@ fn four_tasks_on_two_hosts() {
 /// End of the last task for given amounts of t1..t4.
 fn end_of_four_tasks(bytes: [f64; 4], t2_after_c2: bool) -> f64 {
     let platform = pair(r#"bandwidth="125MBps" latency="100us""#);
-    let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
+    let mut run = GraphRun::new(Simulation::new(platform.clone(), l07()).unwrap());
     let tasks = FourTasks::of(&mut run, t2_after_c2);
     tasks.place(&mut run, bytes);
     run.simulate(f64::INFINITY).unwrap();
@@ -233,7 +233,7 @@ fn a_bulk_synchronous_step_over_five_links() {
     }
     let platform = platform(&format!(r#"{body}<route src="a" dst="b">{route}</route>"#));
     let step = || ptask(&[0, 1], vec![2e6, 1e6], vec![0.0, 2e6, 3e6, 0.0]);
-    let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
+    let mut run = GraphRun::new(Simulation::new(platform.clone(), l07()).unwrap());
     let (first, second) = (run.add(), run.add());
     run.order(first, second).unwrap();
     run.place(first, step()).unwrap();
@@ -263,7 +263,7 @@ fn speeds_and_bandwidth_change_under_a_chain() {
     let route = DeclaredRoute { src, dst, gw_src: None, gw_dst: None, links, symmetrical: true };
     b.add_route(zone, route).unwrap();
     let platform = b.build().unwrap();
-    let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
+    let mut run = GraphRun::new(Simulation::new(platform.clone(), l07()).unwrap());
     let chain = [
         (exec(0, 25e6), 1.0),
         (comm(0, 1, 125e6), 2.0002),
@@ -377,7 +377,7 @@ fn a_workflow_of_parallel_tasks() {
     let mut across = vec![0.0; 100];
     (0..5).for_each(|i| across[i * 10 + i + 5] = 1.25e6);
     let everyone: Vec<u32> = (0..10).collect();
-    let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
+    let mut run = GraphRun::new(Simulation::new(platform.clone(), l07()).unwrap());
     let mut last = None;
     let mut chain = Vec::new();
     for activity in [
@@ -419,7 +419,7 @@ fn moldable_computations_and_a_redistribution() {
     let ids = hosts.map(HostId);
     let blocks: Vec<Block> = blocks(&ids, &ids[..3], 1.2e8).collect();
     let moved = ParallelTask { hosts: vec![], flops: vec![], blocks, rate: f64::INFINITY };
-    let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
+    let mut run = GraphRun::new(Simulation::new(platform.clone(), l07()).unwrap());
     let jobs: Vec<u32> = [
         ptask(&hosts, amdahl_flops(1e9, 0.2, 4), vec![]),
         moved.into(),
@@ -453,7 +453,7 @@ fn sequential_hosts_and_rates() {
     };
     assert!((ends(&platform, l07(), &[slow.into()])[0] - 0.1603).abs() < 1e-9);
     // L13: A 2e10 flop on 5; B 5 -> 6 after A; C 1e10 on 6 after B shares 6 with D 1e11.
-    let simulation = Simulation::new(&platform, l07()).unwrap();
+    let simulation = Simulation::new(platform.clone(), l07()).unwrap();
     let mut run = GraphRun::new(simulation);
     run.simulation_mut().set_sequential(HostId(5));
     let jobs: Vec<u32> = (0..4).map(|_| run.add()).collect();
@@ -468,7 +468,7 @@ fn sequential_hosts_and_rates() {
     let ends: Vec<f64> = jobs.iter().map(|&j| run.finish(j).unwrap()).collect();
     close(&ends, &[4.0, 5.6003, 9.6003, 22.0], 1e-9);
     // Two executions on a sequential host come one after the other.
-    let mut simulation = Simulation::new(&platform, Models::default()).unwrap();
+    let mut simulation = Simulation::new(platform.clone(), Models::default()).unwrap();
     simulation.set_sequential(HostId(0));
     simulation.start(Exec::new(HostId(0), 1e9), 0).unwrap();
     simulation.start(Exec::new(HostId(0), 1e9), 1).unwrap();
@@ -488,7 +488,7 @@ fn failed_work_starts_again_from_the_beginning() {
 </trace><host id="a" speed="1Gf"/><host id="b" speed="500Mf"/>
            <trace_connect kind="HOST_AVAIL" trace="t" element="a"/>"#,
     );
-    let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
+    let mut run = GraphRun::new(Simulation::new(platform.clone(), l07()).unwrap());
     let job = run.add();
     run.place(job, exec(0, 2e10)).unwrap();
     run.watch(job, JobState::Failed);
@@ -575,7 +575,7 @@ fn receiving_may_keep_a_core_busy() {
 #[test]
 fn cancel_suspend_and_remaining() {
     let platform = pair(r#"bandwidth="100MBps" latency="0s""#);
-    let mut simulation = Simulation::new(&platform, Models::cm02()).unwrap();
+    let mut simulation = Simulation::new(platform.clone(), Models::cm02()).unwrap();
     let a = simulation.start(Exec::new(HostId(0), 4e9), 0).unwrap();
     let b = simulation.start(Exec::new(HostId(0), 4e9), 1).unwrap();
     assert_eq!(simulation.step(2.0).unwrap(), Step::Limit);
@@ -599,7 +599,7 @@ fn nothing_hangs_and_nothing_panics() {
 </trace><host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
            <trace_connect kind="SPEED" trace="t" element="a"/>"#,
     );
-    let mut simulation = Simulation::new(&platform, Models::default()).unwrap();
+    let mut simulation = Simulation::new(platform.clone(), Models::default()).unwrap();
     // Without a route.
     assert!(matches!(
         simulation.start(Transfer::new(HostId(0), HostId(1), 1.0), 0),
@@ -667,7 +667,7 @@ fn lone_transfers_feel_their_link_change() {
     for (model, expected) in [("matrix", [11.0, 11.0]), ("fifo", [11.0, 27.0])] {
         let models = Models::preset(model).unwrap();
         assert_eq!(ends(&slower, models.clone(), &both), expected, "{model}");
-        let mut simulation = Simulation::new(&broken, models).unwrap();
+        let mut simulation = Simulation::new(broken.clone(), models).unwrap();
         for tag in 0..2 {
             simulation.start(transfer.clone(), tag).unwrap();
         }
@@ -680,7 +680,7 @@ fn lone_transfers_feel_their_link_change() {
 /// Ends or failures of activities started at 0: when, and whether done.
 fn outcomes(platform: &Platform, activities: &[Activity]) -> Vec<(f64, bool)> {
     let models = Models { cross_traffic: false, ..Models::cm02() };
-    let mut simulation = Simulation::new(platform, models).unwrap();
+    let mut simulation = Simulation::new(platform.clone(), models).unwrap();
     for (k, activity) in activities.iter().enumerate() {
         simulation.start(activity.clone(), k as u64).unwrap();
     }
@@ -824,7 +824,7 @@ fn platforms_that_change_for_ever_are_given_up() {
 </trace><host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
            <trace_connect kind="SPEED" trace="t" element="b"/>"#,
     );
-    let mut run = GraphRun::new(Simulation::new(&platform, Models::default()).unwrap());
+    let mut run = GraphRun::new(Simulation::new(platform.clone(), Models::default()).unwrap());
     for activity in [exec(0, 1e9), exec(0, 1e18)] {
         let job = run.add();
         run.place(job, activity).unwrap();

@@ -49,7 +49,7 @@ pub(crate) struct Advise {
     json: bool,
 }
 
-/// What takes the requests.
+/// Recipient of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Target {
     /// A configuration file (nextflow run -c FILE)

@@ -11,10 +11,12 @@ use slackline_analysis::calibration::{
 };
 use slackline_analysis::overheads;
 use slackline_core::input::format_of;
+use slackline_core::machines::folder::Definition;
 use slackline_core::run::{Recovered, RunSession, given_files, read_folder, refuse_names, reused};
 use slackline_core::{Failure, schema};
 use slackline_engine::{Note, Record, SignalKind, bandwidth_estimation};
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
+use slackline_model::control::{Branch, Control, DecisionCounts};
 use slackline_model::names::printable;
 use slackline_model::platform::{Charges, Profile};
 use slackline_model::scenario::{HostWorld, LinkWorld, World};
@@ -59,6 +61,22 @@ struct Calibration<'a> {
     queue_wait: Spread,
     #[serde(flatten)]
     learnt: &'a Learnt,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    decisions: Vec<BlockCounts>,
+}
+
+/// How a choice or loop was decided.
+#[derive(Serialize)]
+struct BlockCounts {
+    block: String,
+    /// How often each branch was taken, or the loop ended after so many passes.
+    outcomes: Vec<OutcomeCount>,
+}
+
+#[derive(Serialize)]
+struct OutcomeCount {
+    outcome: String,
+    times: u64,
 }
 
 impl Runs {
@@ -81,6 +99,7 @@ impl Runs {
         let mut sizes: BTreeMap<String, f64> = BTreeMap::new();
         let mut last: Option<(Workflow, Platform, Charges, Format)> = None;
         let mut inputs = PathBuf::new();
+        let mut counts = DecisionCounts::default();
         let mut all = Vec::new();
         for run in &self.runs {
             let mut runs = read_folder(run)?.runs();
@@ -93,13 +112,25 @@ impl Runs {
         for (run, recovered) in all {
             let header = recovered.header.clone();
             let steering = RunSession::open(run, header.clone(), &mut output.context(false))?;
-            if steering.is_undecided() {
-                let message = format!("{}: a run of choices and loops", run.display());
-                return Err(Failure::input(message)
-                    .with_help("calibrate learns from runs of plain workflows; slackline diff compares both sorts"));
-            }
             let problem = steering.problem()?;
             let charges = steering.charges();
+            // Of choices and loops the course tells what was done.
+            let chose = chosen(&recovered.records);
+            let mut repeated = None;
+            if steering.is_undecided() {
+                repeated = steering.repeat(&problem, recovered.clone())?.ran;
+            }
+            let course = repeated.as_ref().map(|ran| ran.outcome.workflow.clone());
+            let course = course.as_ref().map(|whole| steering.problem_of(whole)).transpose()?;
+            let of_course = course.flatten();
+            if let Some(control) = steering.whole.control().filter(|_| of_course.is_some()) {
+                let fell = |(decision, outcome): &(String, String)| {
+                    counts.add(control, decision, outcome);
+                };
+                chose.iter().for_each(fell);
+            }
+            let given = &problem;
+            let problem = of_course.as_ref().unwrap_or(given);
             let network = problem.platform().charged_network(&charges);
             let stated = problem.workflow();
             let found = measured_sizes(&recovered.records, stated, &header.inputs);
@@ -111,15 +142,19 @@ impl Runs {
             moves.extend(moved(problem.platform(), &network, &passages));
             let (attempts, interruptions) = interrupted(&recovered.records);
             let reused = reused(&recovered.records);
-            let Some(mut ran) = steering.repeat(&problem, recovered)?.ran else {
+            let repeated = match repeated {
+                Some(ran) => Some(ran),
+                None => steering.repeat(given, recovered)?.ran,
+            };
+            let Some(mut ran) = repeated else {
                 return Err(Failure::work(format!("{}: this run is not over", run.display())));
             };
             for task in reused {
                 ran.outcome.schedule.placements[task.index()] = None; // it took no time
             }
-            tasks.extend(samples(&problem, &ran.outcome.schedule));
+            tasks.extend(samples(problem, &ran.outcome.schedule));
             gaps.extend(overheads::gaps(
-                &problem,
+                problem,
                 &ran.outcome.schedule,
                 |task| attempts.get(&task).is_some_and(|&attempts| attempts > 1),
                 &interruptions,
@@ -133,7 +168,10 @@ impl Runs {
             });
             let whole = &steering.whole;
             let of_whole = |file| Some((file, *sizes.get(whole.file_name(file))?));
-            let workflow = with_sizes(whole, &whole.files().filter_map(of_whole).collect())?;
+            let workflow = match whole.control() {
+                Some(_) => Workflow::clone(whole),
+                None => with_sizes(whole, &whole.files().filter_map(of_whole).collect())?,
+            };
             let platform = problem.platform().clone();
             last = Some((workflow, platform, charges, steering.format()));
         }
@@ -143,6 +181,11 @@ impl Runs {
             format = format_of(&output.files, path, None)?;
             workflow = read_document(path, Some(format), output)?.workflow;
             inputs = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        }
+        let mut decisions = Vec::new();
+        if let Some(control) = workflow.control().cloned() {
+            decisions = block_counts(&control, &counts);
+            workflow = workflow.with_control(Arc::new(control.with_counts(&counts)));
         }
         std::fs::create_dir_all(target)
             .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
@@ -155,6 +198,7 @@ impl Runs {
             overhead: Spread::of(&gaps),
             queue_wait: Spread::of(&waits),
             learnt: &learnt,
+            decisions,
         };
         output.files.write(&target.join("calibration.json"), |out| -> std::io::Result<()> {
             serde_json::to_writer_pretty(&mut *out, &calibration)?;
@@ -165,6 +209,11 @@ impl Runs {
         }
         let (overhead, wait) = (&calibration.overhead, &calibration.queue_wait);
         tell_overheads(overhead, wait, output)?;
+        for BlockCounts { block, outcomes } in &calibration.decisions {
+            let told = outcomes.iter().map(|o| format!("{} {}", printable(&o.outcome), o.times));
+            let told: Vec<String> = told.collect();
+            output.text(&format!("{}: {}\n", printable(block), told.join(", ")))?;
+        }
         tell(&learnt, target, output)
     }
 
@@ -295,7 +344,37 @@ fn tell_overheads(overhead: &Spread, wait: &Spread, output: &mut Output) -> Resu
     ))
 }
 
-/// Sizes of files: of outputs as tasks wrote them, of inputs as they are.
+/// Decisions of a run and their outcomes.
+fn chosen(records: &[(f64, Record)]) -> Vec<(String, String)> {
+    let chose = records.iter().filter_map(|(_, record)| match record {
+        Record::Chose(chose) => Some((chose.decision.clone(), chose.outcome.clone()?)),
+        _ => None,
+    });
+    chose.collect()
+}
+
+/// How each choice and loop that was decided fell.
+fn block_counts(control: &Control, counts: &DecisionCounts) -> Vec<BlockCounts> {
+    let choices = control.choices().iter().enumerate().map(|(number, choice)| {
+        let times = counts.of_choice(number).iter().copied().chain(std::iter::repeat(0));
+        let taken = choice.branches.iter().zip(times);
+        let outcome =
+            |(branch, times): (&Branch, u64)| OutcomeCount { outcome: branch.name.clone(), times };
+        (choice.name.clone(), !counts.of_choice(number).is_empty(), taken.map(outcome).collect())
+    });
+    let loops = control.loops().iter().enumerate().map(|(number, spec)| {
+        let passes = (1..).zip(counts.of_loop(number)).filter(|(_, times)| **times > 0);
+        let outcome = |(passes, times): (u64, &u64)| OutcomeCount {
+            outcome: if passes == 1 { "1 pass".to_string() } else { format!("{passes} passes") },
+            times: *times,
+        };
+        let outcomes: Vec<OutcomeCount> = passes.map(outcome).collect();
+        (spec.name.clone(), !outcomes.is_empty(), outcomes)
+    });
+    let decided = choices.chain(loops).filter(|(_, is_decided, _)| *is_decided);
+    decided.map(|(block, _, outcomes)| BlockCounts { block, outcomes }).collect()
+}
+
 /// Whether a run is over.
 fn is_over(run: &Recovered) -> bool {
     run.records.iter().any(|(_, record)| matches!(record, Record::Note(Note::Over { .. })))
@@ -303,9 +382,12 @@ fn is_over(run: &Recovered) -> bool {
 
 /// Whether a run had tasks to do.
 fn has_tasks(run: &Recovered) -> bool {
-    run.header.part.as_ref().is_none_or(|part| !(part.redo.is_empty() && part.perhaps.is_empty()))
+    let is_empty =
+        |part: &Definition| part.redo.is_empty() && part.perhaps.is_empty() && !part.is_open;
+    run.header.part.as_ref().is_none_or(|part| !is_empty(part))
 }
 
+/// Sizes of files: of outputs as tasks wrote them, of inputs as they are.
 fn measured_sizes(
     records: &[(f64, Record)],
     workflow: &Workflow,

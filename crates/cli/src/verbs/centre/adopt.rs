@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Serialize;
 use slackline_analysis::statistics::wilson;
 use slackline_centre::batch::{Machine, Policy, Site};
+use slackline_core::schema::names;
 use slackline_formats::batch_log::{self, BatchLog, Wrong};
 use slackline_generate::workload::Lublin;
 use slackline_lab::adopt::{Adoption, FALSE_GAIN_RATE, Question, Side, Trials, Workload};
@@ -52,7 +53,7 @@ pub(crate) struct Adopt {
     /// Cores of the machine that may replace it
     #[arg(long, value_name = "N", conflicts_with = "candidate_site")]
     candidate_cores: Option<u64>,
-    /// How much faster its cores (or its network, for what the jobs do) are, e.g. 1.05
+    /// Speed of its cores (or its network, for what the jobs do) over the present one, e.g. 1.05
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     candidate_speed: f64,
     /// Jobs of a generated replica
@@ -178,7 +179,7 @@ impl Adopt {
         }
         if self.json {
             output.json(&AdoptionDocument {
-                schema: "slackline/centre-adopt/1",
+                schema: names::CENTRE_ADOPT,
                 baseline: words.baseline,
                 candidate: words.candidate,
                 workload: words.workload,
@@ -501,7 +502,7 @@ fn page(
         let _ = writeln!(out, "<li>{}</li>", escaped(text));
     };
     item(
-        "A change of +10 % of a time means that it gets longer. The interval is where the true mean change lies with 95 % \
+        "A change of +10 % of a time means that it gets longer. The interval is where the true mean change is with 95 % \
          certainty, as far as the workload is like the one tried.",
     );
     item(
@@ -509,7 +510,7 @@ fn page(
          decided: the interval holds both; more replicas make it narrower.",
     );
     item(
-        "Better: the whole interval, widened because several metrics are looked at, lies on the good side. Between equals this is \
+        "Better: the whole interval, widened because several metrics are looked at, is on the good side. Between equals this is \
          found in at most 2.5 % of comparisons.",
     );
     if let Some(trials) = trials {

@@ -1,6 +1,7 @@
 //! `slackline centre attribute`: which component moves a simulated run how far from its record.
 
 use super::Number;
+use super::recorded;
 use super::stack::{Ordered, done, failure, read};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -10,17 +11,18 @@ use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
 use slackline_centre::stack::{self, Attributed, Attribution, Case, Component, Switches, Validity};
-use slackline_lab::site_logs::BandwidthPolicy;
+use slackline_core::schema::names;
 use slackline_model::units::fmt_seconds;
 use slackline_view::plot::{Cell, matrix};
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Attribute the error of a simulated run to its components, by injecting them from a record
 #[derive(Args)]
 #[command(after_help = "\
 CASE is a case of `centre stack` with a `record` {attempts, pilots} of a run, and what is believed \
-otherwise: `model` {latency, pacing, lifetime} and `platform_model` {sites, links}.
+otherwise: `model` {latency, pacing, lifetime} and `platform_model` {sites, links}. It may be a recorded \
+run instead: the folder of a run, what `import -o` wrote, or the records of another engine. What is \
+believed is then the nominal platform, or what --stack says.
 
 Components: application, transfers, workflow, placement, queue_wait, provisioning, failures, \
 platform. Each is injected from the record, or modelled or simulated.
@@ -30,9 +32,10 @@ Examples:
   slackline centre attribute pilot-stack --switch transfers=simulate
   slackline centre attribute pilot-stack --picture errors.svg --json
   slackline simulate montage -p two-site-grid --trace run.jsonl
-  slackline centre attribute montage --trace run.jsonl -p two-site-grid")]
+  slackline centre attribute montage --trace run.jsonl -p two-site-grid
+  slackline centre attribute tuesday.run --stack monday.toml")]
 pub(crate) struct Attribute {
-    /// The case, with a record; with --trace, a workflow
+    /// The case, with a record, or a recorded run; with --trace, a workflow
     case: PathBuf,
     /// A trace of a simulated or real run of the workflow (.jsonl), as the record
     #[arg(long, value_name = "FILE.jsonl", requires = "platform")]
@@ -40,6 +43,9 @@ pub(crate) struct Attribute {
     /// The platform of that run, with the nominal speeds
     #[arg(short, long, value_name = "FILE", requires = "trace")]
     platform: Option<PathBuf>,
+    /// A stack that says what is believed of a recorded run, such as `platform from-logs --stack` writes
+    #[arg(long, value_name = "FILE.toml")]
+    stack: Option<PathBuf>,
     /// Only the run with this component not injected, e.g. platform=model (repeatable)
     #[arg(long, value_name = "COMPONENT=VALUE")]
     switch: Vec<String>,
@@ -74,6 +80,7 @@ impl Attribute {
             .reads(Some(&self.case))
             .reads(self.trace.as_ref())
             .reads(self.platform.as_ref())
+            .reads(self.stack.as_ref())
             .draws("--picture", self.picture.as_ref())
             .json(self.json)
             .check(output)?;
@@ -81,10 +88,7 @@ impl Attribute {
         for text in &self.switch {
             switches = switches.set(text).map_err(Failure::input)?;
         }
-        let case = match (&self.trace, &self.platform) {
-            (Some(trace), Some(platform)) => recorded(&self.case, trace, platform, output)?,
-            _ => read(&self.case, output)?,
-        };
+        let case = self.case(output)?;
         let Some(record) = &case.record else {
             return Err(Failure::input(format!(
                 "{}: the case has no `record` to inject from",
@@ -106,74 +110,29 @@ impl Attribute {
         }
         text(&case, &found, output)
     }
-}
 
-/// A case of a workflow and the trace of its run.
-fn recorded(
-    workflow: &Path,
-    trace: &Path,
-    platform: &Path,
-    output: &Output,
-) -> Result<Case, Failure> {
-    let workflow = slackline_formats::read_workflow(&output.files, workflow, None)?.workflow;
-    let platform = slackline_formats::read_platform(&output.files, platform, None)?;
-    let text = output.files.read_text(trace)?;
-    let wrong =
-        |line: usize, why: &str| Failure::input(format!("{}:{}: {why}", trace.display(), line + 1));
-    let (mut begun, mut ran) = (HashMap::new(), HashMap::new());
-    let mut moving: HashMap<(String, String), (f64, f64)> = HashMap::new();
-    let mut rates: HashMap<String, Vec<f64>> = HashMap::new();
-    for (k, line) in text.lines().enumerate().skip(1) {
-        let value: serde_json::Value =
-            serde_json::from_str(line).map_err(|e| wrong(k, &e.to_string()))?;
-        let Some(at) = value["at"].as_f64() else { continue };
-        let name = |member: &str| value[member].as_str().unwrap_or_default().to_string();
-        match value["event"].as_str() {
-            Some("task-started") => {
-                let host = value["on"]["host"].as_str();
-                let host = host.ok_or_else(|| wrong(k, "a task starts nowhere"))?;
-                begun.insert(name("task"), (host.to_string(), at));
+    fn case(&self, output: &mut Output) -> Result<Case, Failure> {
+        let run = match (&self.trace, &self.platform) {
+            (Some(trace), Some(platform)) => {
+                recorded::of_trace(&self.case, trace, platform, output)?
             }
-            Some("task-finished") => {
-                let begun = begun.remove(&name("task"));
-                let (host, start) =
-                    begun.ok_or_else(|| wrong(k, "a task ends that was not begun"))?;
-                ran.insert(name("task"), (host, start, at));
+            _ if recorded::is_run(&self.case, output) => recorded::read(&self.case, false, output)?,
+            _ if self.stack.is_some() => {
+                return Err(Failure::input("--stack is for recorded runs")
+                    .with_help("a case says itself what is believed: `model`, `platform_model`"));
             }
-            Some("transfer-started") => {
-                let bytes = value["bytes"].as_f64().unwrap_or(0.0);
-                moving.insert((name("file"), name("to")), (at, bytes));
-            }
-            Some("transfer-finished") => {
-                if let Some((start, bytes)) = moving.remove(&(name("file"), name("to")))
-                    && at > start
-                    && bytes > 0.0
-                {
-                    rates.entry(name("to")).or_default().push(bytes / (at - start));
-                }
-            }
-            _ => {}
+            _ => return read(&self.case, output),
+        };
+        let operations = run.operations_per_task();
+        let mut case = run.case;
+        if let Some(path) = &self.stack {
+            let wrong = |error| Failure::input(format!("{}: {error}", path.display()));
+            let text = output.files.read_text(path)?;
+            let stack = Case::parse_stack(&text, stack::Work::default()).map_err(wrong)?;
+            case.believe(&stack, operations).map_err(wrong)?;
         }
+        Ok(case)
     }
-    let tasks = workflow.tasks().map(|task| stack::RecordedTask {
-        id: workflow.task_name(task).to_string(),
-        work: workflow.work(task),
-        dependencies: workflow.predecessors(task).map(|(parent, _)| parent.index()).collect(),
-        bytes: workflow.inputs(task).map(|file| workflow.file_bytes(file)).sum(),
-        ran: ran.remove(workflow.task_name(task)),
-    });
-    let tasks: Vec<_> = tasks.collect();
-    let hosts = platform.hosts().iter().map(|host| {
-        let seen = rates.get(&*host.name).map(Vec::as_slice).unwrap_or_default();
-        stack::RecordedHost {
-            name: host.name.to_string(),
-            speed: host.speed,
-            bandwidth: BandwidthPolicy::Median.of(seen),
-        }
-    });
-    let hosts: Vec<_> = hosts.collect();
-    stack::case_of_run(tasks, &hosts)
-        .map_err(|error| Failure::input(format!("{}: {error}", trace.display())))
 }
 
 fn document<'a>(
@@ -189,7 +148,7 @@ fn document<'a>(
         robust: run.robust,
     };
     AttributionDocument {
-        schema: "slackline/centre-attribute/1",
+        schema: names::CENTRE_ATTRIBUTE,
         recorded: Number(found.recorded),
         runs: found.runs.iter().map(line).collect(),
         validity: Validity::of(case, Some(switches)),

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use slackline_centre::batch::metrics::{self, Metrics, Period};
 use slackline_centre::batch::{Machine, Outcome, Policy, Replay, Site};
+use slackline_core::schema::names;
 use slackline_formats::batch_log::{self, BatchLog, DateStyle, SkippedLine, Wrong};
 use slackline_model::units::fmt_seconds;
 use slackline_view::series::{self, Line, Panel, Series};
@@ -218,7 +219,7 @@ impl Batch {
         });
         let skipped = |line: &'a SkippedLine| Skipped { line: line.line, cause: &line.cause };
         BatchDocument {
-            schema: "slackline/centre-batch/1",
+            schema: names::CENTRE_BATCH,
             jobs: log.jobs.iter().map(|job| job.number).collect(),
             cancelled: &log.cancelled,
             not_ended: (log.dates == DateStyle::Calendar).then_some(&log.not_ended),

@@ -3,6 +3,7 @@
 mod adopt;
 mod attribute;
 mod batch;
+pub(super) mod recorded;
 mod stack;
 mod storage;
 mod tape;

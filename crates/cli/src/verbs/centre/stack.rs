@@ -9,6 +9,7 @@ use crate::table::{Table, count};
 use clap::Args;
 use serde::{Serialize, Serializer};
 use slackline_centre::stack::{self, AttemptResult, Case, Outcome, PilotEnd, Validity};
+use slackline_core::schema::names;
 use slackline_model::names::{Names, printable};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{TaskId, Workflow};
@@ -155,7 +156,7 @@ fn document<'a>(case: &'a Case, outcome: &Outcome, robust: bool) -> StackDocumen
         (pilot.id.as_str(), line)
     });
     StackDocument {
-        schema: "slackline/centre-stack/1",
+        schema: names::CENTRE_STACK,
         makespan: outcome.makespan().map(Number),
         done: done(case, outcome),
         failed: failed(case, outcome),
@@ -240,7 +241,7 @@ impl Stack {
         }
         let unfinished = runs.iter().filter(|run| run.makespan.is_none()).count();
         if self.json {
-            output.json(&SaturationDocument { schema: "slackline/centre-pilots/1", runs })?;
+            output.json(&SaturationDocument { schema: names::CENTRE_PILOTS, runs })?;
         } else {
             let mut table = Table::new(&[">pilots", ">makespan", ">done", ">used"]);
             for run in &runs {

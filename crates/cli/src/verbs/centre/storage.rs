@@ -8,6 +8,7 @@ use crate::table::{Table, count};
 use clap::Args;
 use serde::{Serialize, Serializer};
 use slackline_centre::storage::{self, Answer, Case, Dates, Operation, Refused, Script, Space};
+use slackline_core::schema::names;
 use slackline_model::units::fmt_seconds;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -98,8 +99,7 @@ impl Storage {
                 finish: Number(dates.finish),
             });
             let operations = lines.collect();
-            return output
-                .json(&OperationsDocument { schema: "slackline/centre-storage/1", operations });
+            return output.json(&OperationsDocument { schema: names::CENTRE_STORAGE, operations });
         }
         let mut table = Table::new(&["<operation", ">bytes", ">start", ">finish", ">took"]);
         for (operation, Dates { start, finish }) in both() {
@@ -120,7 +120,7 @@ impl Storage {
         let answers: Vec<Line> = operations.iter().map(|op| Line(files.perform(op))).collect();
         if self.json {
             return output.json(&ScriptDocument {
-                schema: "slackline/centre-storage/1",
+                schema: names::CENTRE_STORAGE,
                 answers,
                 files: files.all_files(),
                 space: files.spaces(),

@@ -9,6 +9,7 @@ use crate::table::{Table, count};
 use clap::Args;
 use serde::Serialize;
 use slackline_centre::tape::{self, Activity, Case, Metrics, Outcome, Policy};
+use slackline_core::schema::names;
 use slackline_model::names::Names;
 use slackline_model::units::fmt_seconds;
 use slackline_view::gantt::{self, SvgOptions};
@@ -82,7 +83,7 @@ impl Tape {
         }
         if self.json {
             let results = outcomes.iter().map(|o| (o.policy.name(), results(&case, o))).collect();
-            return output.json(&TapeDocument { schema: "slackline/centre-tape/1", results });
+            return output.json(&TapeDocument { schema: names::CENTRE_TAPE, results });
         }
         self.text(&case, &outcomes, output)
     }

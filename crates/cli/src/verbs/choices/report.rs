@@ -159,9 +159,9 @@ pub(super) fn plan(planned: &PlannedChoices<'_>, output: &mut Output) -> Result<
         ]);
     }
     output.say(&table.render(output.width))?;
-    let confidence = 100.0 * options.confidence;
+    let confidence = (1e6 * options.confidence).round() / 1e4;
     let text = format!(
-        "Planned cost {} (executions paid for at a confidence of {confidence:.4} %), expected at most {}.",
+        "Planned cost {} (executions paid for at a confidence of {confidence} %), expected at most {}.",
         number(plan.planned_cost()),
         number(plan.expected_cost()),
     );

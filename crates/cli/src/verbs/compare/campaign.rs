@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::progress::Bar;
 use crate::table::count;
 use serde::Serialize;
+use slackline_core::schema::names;
 use slackline_formats::csv::Csv;
 use slackline_lab::campaign::{
     Campaign, Counts, Identity, METRICS, Method, MethodKind, Shard, Store, StoreError, merge, run,
@@ -97,7 +98,7 @@ impl Compare {
         interrupt::ignore();
         if counts.stopped {
             let message = format!(
-                "{} are kept in {}; the same command goes on with the rest",
+                "{} are kept in {}; the same command continues with the rest",
                 count((counts.before + counts.done) as usize, "run"),
                 file.display()
             );
@@ -293,12 +294,9 @@ impl Compare {
     ) -> Result<(), Failure> {
         match comparisons {
             [(_, one)] if self.json => output.json(one),
-            [(_, plan), (_, simulate)] if self.json => output.json(&Kinds {
-                schema: "slackline/campaigns/1",
-                campaign: name,
-                plan,
-                simulate,
-            }),
+            [(_, plan), (_, simulate)] if self.json => {
+                output.json(&Kinds { schema: names::CAMPAIGNS, campaign: name, plan, simulate })
+            }
             _ => {
                 for (at, (kind, comparison)) in comparisons.iter().enumerate() {
                     if comparisons.len() > 1 {

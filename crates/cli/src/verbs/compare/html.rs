@@ -154,7 +154,7 @@ fn answer(out: &mut String, found: &Comparison) {
 /// Pairs of a group that are told one by one.
 const MOST_SENTENCES: usize = 3;
 
-/// The best method of a group and how it stands against each other one; none where no method has a rank.
+/// The best method of a group and how it compares with each other one; none where no method has a rank.
 fn summary(found: &Comparison, table: &GroupTable, pairs: &[&Pair]) -> Option<String> {
     let rows = found.groups.iter().filter(|row| row.factors == table.factors);
     let ranked = rows.filter_map(|row| Some((row.rank?, &row.method)));
@@ -168,7 +168,7 @@ fn summary(found: &Comparison, table: &GroupTable, pairs: &[&Pair]) -> Option<St
             alike.push(other.as_str());
             continue;
         }
-        // Best over other, as a share that it lies below or above.
+        // Best over other, as a share that it is below or above.
         let oriented = |ratio: f64| if is_first { ratio } else { 1.0 / ratio };
         let ends = pair
             .ratio_low

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(after_help = "\
 A campaign is a file that says what is varied and which methods are compared (docs/campaigns.md). Its runs are done on \
-all cores and kept in one file; the same command goes on where it was stopped.
+all cores and kept in one file; the same command continues where it was stopped.
 
 Results of others are a table of comma-separated values with a row per run: a column that names the method (method, \
 policy, algorithm, heuristic, planner or scheduler), columns of measures, and columns that say in which \
@@ -28,7 +28,7 @@ conditions the run took place. Rows that agree in the latter are a block: the me
 A column 'status' says which runs were done.
 
 Ratios are geometric means of a / b over common blocks with 95 % intervals; p is that of Wilcoxon's signed-rank \
-test, corrected over all pairs (Holm); the effect lies between -1 and 1 and is positive where a is better.
+test, corrected over all pairs (Holm); the effect is between -1 and 1 and is positive where a is better.
 
 Examples:
   slackline compare campaign.toml --csv runs.csv --report report.html
@@ -39,7 +39,7 @@ pub(crate) struct Compare {
     /// A campaign (.toml), results (CSV, or the SQLite file of a campaign), or two of the latter with --no-regression
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Where the results of a campaign are kept [default: beside the campaign file, .db]
+    /// File for the results of a campaign [default: beside the campaign file, .db]
     #[arg(short, long, value_name = "RESULTS.db")]
     output: Option<PathBuf>,
     /// Write the results of a campaign as a table, sorted
@@ -84,7 +84,7 @@ pub(crate) struct Compare {
     /// Columns to leave out, such as other measures and remarks
     #[arg(long, value_name = "COLUMN,…", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// Which direction of the metric is better [default: lower, but higher for speedup and the like]
+    /// Better direction of the metric [default: lower, but higher for speedup and the like]
     #[arg(long, value_name = "DIRECTION")]
     better: Option<Better>,
     /// Relative difference that counts as equal, e.g. 2%

@@ -14,7 +14,7 @@ use options::{family_command, study_command};
 use slackline_core::Failure;
 use slackline_generate::registry::{self, Family};
 
-/// Generate workflows, platforms and worlds, reproducibly from a seed
+/// Generate workflows, platforms and scenarios, reproducibly from a seed
 pub(crate) struct Generate(ArgMatches);
 
 impl FromArgMatches for Generate {
@@ -31,7 +31,7 @@ impl FromArgMatches for Generate {
 impl Args for Generate {
     fn augment_args(command: Command) -> Command {
         command
-            .about("Generate workflows, platforms and worlds, reproducibly from a seed")
+            .about("Generate workflows, platforms and scenarios, reproducibly from a seed")
             .after_help(
                 "Examples:\n  \
                  slackline generate workflow daggen --tasks 100 --seed 7 -o graph.json\n  \
@@ -49,7 +49,7 @@ impl Args for Generate {
             .subcommand(
                 family_command(
                     Family::Scenario,
-                    "A world: what happens to a platform, how wrong estimates are, what arrives",
+                    "A scenario: what happens to a platform, how wrong estimates are, what arrives",
                 )
                 .subcommand(batch::FromLog::augment_args(Command::new("batch-log"))),
             )

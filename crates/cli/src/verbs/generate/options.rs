@@ -102,7 +102,7 @@ fn kind_command(generator: &'static Generator) -> Command {
                         .action(ArgAction::Append)
                         .help("A workflow that arrives; give it again for more"),
                 )
-                .arg(file("onto").help("Adds to the world in this file"))
+                .arg(file("onto").help("Adds to the scenario in this file"))
                 .arg(
                     Arg::new("to")
                         .long("to")

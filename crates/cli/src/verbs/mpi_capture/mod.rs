@@ -38,7 +38,7 @@ pub(crate) struct MpiCapture {
     /// The compiler of that MPI [default: mpicc.mpich or mpicc.openmpi, else mpicc]
     #[arg(long, value_name = "MPICC")]
     cc: Option<PathBuf>,
-    /// What counts as computing
+    /// Source of computing times
     #[arg(long, value_enum, default_value = "time")]
     count: Count,
     /// Flop/s of a core, for --count time: `slackline calibrate mpi` measures it

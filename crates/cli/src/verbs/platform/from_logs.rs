@@ -3,8 +3,10 @@
 use crate::output::Output;
 use crate::path_check::Files;
 use crate::table::{Table, count};
+use crate::verbs::centre::recorded;
 use clap::Args;
 use slackline_core::Failure;
+use slackline_core::schema::names;
 use slackline_formats::batch_log::{self, Wrong};
 use slackline_formats::platform_toml;
 use slackline_lab::site_logs::{BandwidthPolicy, SiteLogs, SitePicture};
@@ -15,20 +17,21 @@ use std::path::{Path, PathBuf};
 /// Put together a platform from logs: hosts, bandwidths, queue waits, with where each value comes from
 #[derive(Args)]
 #[command(after_help = "\
-FILES are recorded workflows (WfFormat with machines), traces of simulated or real runs (`--trace \
-FILE.jsonl`), and logs of batch systems (SWF, or what `sacct --parsable2` prints). `SITE:FILE` says \
-whose log it is. A host has the newest of the values that logs show; a bandwidth is what --bandwidth \
+FILES are folders of real runs, imported runs and records of other engines, recorded workflows \
+(WfFormat with machines), traces of simulated or real runs (`--trace FILE.jsonl`), and logs of batch \
+systems (SWF, or what `sacct --parsable2` prints). `SITE:FILE` says whose log it is. A host has the newest of the values that logs show; a bandwidth is what --bandwidth \
 makes of all transfers between two clusters. max is the nominal bandwidth: simulate the load beside it.
 
 Examples:
   slackline platform from-logs recorded.json -o measured.toml
   slackline platform from-logs north:jobs.txt --stack waits.toml
+  slackline platform from-logs monday.run -o site.toml --stack stack.toml
   slackline platform from-logs recorded.json --bandwidth median --json")]
 pub(super) struct FromLogs {
     /// The logs, each possibly with its site: FILE or SITE:FILE
     #[arg(required = true, value_name = "FILES")]
     files: Vec<String>,
-    /// What one bandwidth is made of: max, median, empirical, or a part such as 0.9
+    /// Source of one bandwidth: max, median, empirical, or a part such as 0.9
     #[arg(long, value_name = "POLICY", default_value = "max", value_parser = BandwidthPolicy::parse)]
     bandwidth: BandwidthPolicy,
     /// Hosts of a cluster whose speeds differ by no more than this part become one template
@@ -37,7 +40,7 @@ pub(super) struct FromLogs {
     /// Pass over what is wrong, and list it
     #[arg(long)]
     lenient: bool,
-    /// Write the waits of queues as part of a stack, for its pilots
+    /// Write a stack for `simulate --stack`; of batch logs alone only the waits of its pilots
     #[arg(long, value_name = "FILE.toml")]
     stack: Option<PathBuf>,
     /// The platform file to write; standard output if left out
@@ -121,21 +124,29 @@ impl FromLogs {
         logs: &mut SiteLogs,
         site: &str,
         path: &Path,
-        output: &Output,
+        output: &mut Output,
     ) -> Result<(), Failure> {
         let source =
             path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        if path.is_dir() {
+            let run = recorded::read(path, self.lenient, output)?;
+            let added = logs.add_recorded(&run.seen(), &source, site);
+            return added.map_err(|error| Failure::from(error.in_file(path)));
+        }
         let text = output.files.read_text(path)?;
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let fields = first.split_whitespace();
         let is_swf = first.trim_start().starts_with(';')
             || (fields.clone().count() == 18 && fields.clone().all(|f| f.parse::<f64>().is_ok()));
-        let added = if first.contains("\"slackline/trace/1\"") {
+        let added = if first.contains(&format!("\"{}\"", names::TRACE)) {
             logs.add_trace(&text, &source, site)
         } else if is_swf || (first.contains('|') && first.contains("JobID")) {
             let wrong = if self.lenient { Wrong::Skip } else { Wrong::Refuse };
             let log = batch_log::read(&output.files, path, wrong)?;
-            logs.add_batch_log(&log, &source, site)
+            logs.add_batch_log(&log, &text, &source, site)
+        } else if slackline_core::recorded::engine_of(path, &output.files).is_some() {
+            let run = recorded::read(path, self.lenient, output)?;
+            logs.add_recorded(&run.seen(), &source, site)
         } else {
             let read = slackline_formats::read_workflow(&output.files, path, None)?;
             logs.add_run(read.recorded.as_ref(), &source, site)

@@ -3,8 +3,8 @@
 use crate::output::Output;
 use rustix::process::setsid;
 use slackline_core::Failure;
-use slackline_core::machines::folder::{DETACHED_LOG, DrivingProcess};
 use slackline_core::request::RunRequest;
+use slackline_core::run::{DETACHED_LOG, DrivingProcess};
 use slackline_core::run::{folder_of, log_of};
 use std::fs::{DirBuilder, File};
 use std::io::Write;

@@ -1,8 +1,8 @@
 //! Tables of a real run, and of its rehearsal, beyond those of a simulated one.
 
 use crate::table::{Table, wrap};
-use slackline_core::machines::folder::{Definition, Failure};
 use slackline_core::run::{FinishedRun, blocked, stderr};
+use slackline_core::run::{RecordedFailure as Failure, RunDefinition as Definition};
 use slackline_core::simulation::Ran;
 use slackline_model::names::printable;
 use slackline_model::trace::Work;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Tasks that were done after failures that people are shown.
 const SHOWN: usize = 10;
 
-/// What is done in a folder that was used before: a line for each task, with the reason.
+/// The work in a used folder: a line for each task, with the reason.
 pub(super) fn agenda(part: &Definition, most: usize, width: usize) -> String {
     let mut text = String::new();
     for change in &part.changes {
@@ -37,10 +37,13 @@ pub(super) fn agenda(part: &Definition, most: usize, width: usize) -> String {
     if !part.left_out.is_empty() {
         parts.push(format!("{} left out", part.left_out.len()));
     }
+    if part.is_open {
+        parts.push("more as decisions fall".to_string());
+    }
     text + &wrap(&parts.join(", "), 0, width) + "\n"
 }
 
-/// What was kept of a folder that was used before.
+/// The results that were kept in a used folder.
 pub(super) fn redone(finished: &FinishedRun) -> String {
     if finished.redo.is_empty() && finished.up_to_date == 0 {
         return String::new();

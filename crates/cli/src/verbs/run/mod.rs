@@ -6,7 +6,7 @@ mod document;
 mod notify;
 pub(crate) mod view;
 
-use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, factor, seconds};
+use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, factor, safety, seconds};
 use crate::model;
 use crate::output::Output;
 use crate::request::printed;
@@ -14,15 +14,14 @@ use crate::set_option::SetOptions;
 use crate::verbs::simulate::report;
 use crate::verbs::simulate::workflow::draw;
 use clap::{Args, ValueEnum};
-use slackline_core::machines::attempt::{Enforce, STDERR};
-use slackline_core::machines::folder;
-use slackline_core::machines::slurm::Mode;
 use slackline_core::request::{
-    ExecutionSettings, InputPlace, KeptFiles, QUEUE_INTERVALS, RunRequest, SlurmSettings,
+    ExecutionSettings, InputPlace, KeptFiles, PublishedAs, QUEUE_INTERVALS, RunRequest,
+    SlurmSettings,
 };
 use slackline_core::run::{
     self, FinishedRun, OpenRun, Rehearsal, RehearsalReport, Start, UpToDateReport,
 };
+use slackline_core::run::{Enforce, Mode, STDERR, folder_name};
 use slackline_core::simulation::Ran;
 use slackline_core::{Failure, SimulationReport};
 use slackline_formats::FileAccess;
@@ -35,7 +34,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Every host of the platform becomes a folder of the run, its cores slots; on Slurm a pilot on the node \
 of that name. A task runs in a fresh folder with its inputs linked in; its outputs are checked and moved to the store of the host. The \
-log in the run folder survives anything: slackline resume RUN goes on.
+log in the run folder survives anything: slackline resume RUN continues.
 
 Examples:
   slackline run pipeline.toml --platform four-sites.toml --policy slackline
@@ -58,7 +57,7 @@ pub(crate) struct Run {
     /// that wait elsewhere; `static` follows the plan alone
     #[arg(long, value_name = "NAME", default_value = "work-stealing")]
     policy: String,
-    /// Where the work is done
+    /// Place of the work
     #[arg(long, value_enum, default_value_t = On::Local)]
     on: On,
     #[command(flatten)]
@@ -86,6 +85,12 @@ pub(crate) struct Run {
     /// reader
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = Keep::All)]
     keep: Keep,
+    /// Put the results into this folder, too, with manifest.json, which lists them; nothing else in it is touched
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// How results get there: as links where that is possible, which cannot be written to, or as copies
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ResultsAs::Link, requires = "results")]
+    results_as: ResultsAs,
     /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue
     #[arg(long, value_name = "WHEN")]
     transfers: Option<String>,
@@ -101,14 +106,14 @@ pub(crate) struct Run {
     /// Seed of planners and policies that draw random numbers
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
-    /// Where the workflow's inputs lie: on the platform's origin, or everywhere; on the origin if
+    /// Location of the workflow's inputs: on the platform's origin, or everywhere; on the origin if
     /// left out and the platform names one
     #[arg(long, value_enum)]
     inputs: Option<WhereInputs>,
-    /// How often a task or transfer that fails of itself is tried again
+    /// Maximum retries of a failed task or transfer
     #[arg(long, value_name = "TIMES", default_value_t = 3)]
     retries: u32,
-    /// How much more memory a task is granted that ran out of it, as a multiple
+    /// Factor on the memory of a task that ran out of it
     #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = factor)]
     memory_factor: f64,
     /// Memory of this machine for the tasks, e.g. 24GB, where no platform is given; all it has if left out
@@ -117,7 +122,7 @@ pub(crate) struct Run {
     /// Devices of this machine for the tasks, where no platform is given; all it has if left out
     #[arg(long, value_name = "NUMBER", conflicts_with = "platform")]
     gpus: Option<u32>,
-    /// How tasks are held to the memory they demand: by control groups, by polling, not at all (off), or as
+    /// Enforcement of memory demands: by control groups, by polling, not at all (off), or as
     /// well as this machine can (auto)
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = enforce)]
     enforce: Enforce,
@@ -192,7 +197,7 @@ enum On {
 /// Options for a Slurm cluster.
 #[derive(Args)]
 struct SlurmArgs {
-    /// What a batch job is for: all tasks of a host (pilots), or one attempt at one task (job)
+    /// Content of a batch job: all tasks of a host (pilots), or one attempt at one task (job)
     #[arg(long, value_enum, value_name = "MODE", default_value_t = JobMode::Pilots)]
     mode: JobMode,
     /// The address of this machine that pilots call; that of its name if left out
@@ -204,7 +209,7 @@ struct SlurmArgs {
     /// Time between two looks at the queue; 2s if left out, and 30s beyond ten jobs
     #[arg(long, value_name = "TIME", value_parser = interval)]
     squeue_interval: Option<f64>,
-    /// A word that sbatch gets besides, e.g. --sbatch=--partition=long; may be repeated
+    /// Extra argument for sbatch, e.g. --sbatch=--partition=long; may be repeated
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
     sbatch: Vec<String>,
     /// Fewest and most pilots at once, by need, e.g. 1:20; one for every host of the platform if left out
@@ -213,6 +218,9 @@ struct SlurmArgs {
     /// Time that pilots wait for a run to go on before they end
     #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "10min")]
     pilot_patience: f64,
+    /// Ratio of the time that a pilot must have left for a task to the task's estimate
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.25, value_parser = safety)]
+    wall_safety: f64,
 }
 
 /// Purpose of a batch job.
@@ -227,6 +235,13 @@ enum JobMode {
 enum Keep {
     All,
     Results,
+}
+
+/// How results get into a folder of the user.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ResultsAs {
+    Link,
+    Copy,
 }
 
 /// Locations of inputs.
@@ -280,6 +295,7 @@ impl SlurmArgs {
             sbatch: self.sbatch.clone(),
             pilots: self.pilots,
             patience: self.pilot_patience,
+            wall_safety: self.wall_safety,
         }
     }
 }
@@ -343,6 +359,11 @@ impl Run {
             new: self.new,
             force: self.force.clone(),
             only: self.only.clone(),
+            results: self.results.clone(),
+            results_as: match self.results_as {
+                ResultsAs::Link => PublishedAs::Link,
+                ResultsAs::Copy => PublishedAs::Copy,
+            },
             ..RunRequest::default()
         })
     }
@@ -405,7 +426,7 @@ fn drive(start: Start, outputs: &Outputs, output: &mut Output) -> Result<(), Fai
     outputs.finished(course.as_ref().unwrap_or(&problem), &path, &finished, output)
 }
 
-/// Goes on with a run that was left.
+/// Continues with a run that was left.
 pub(super) fn resume(
     path: &Path,
     force: bool,
@@ -529,7 +550,7 @@ impl Outputs {
         let attempt = |task, number, done| {
             let mut failures = finished.failures.iter();
             let failure = failures.find(|f| f.task == task && f.attempt == number);
-            let name = folder::component(workflow.task_name(task));
+            let name = folder_name(workflow.task_name(task));
             let stderr = format!("tasks/{name}/{number}/{STDERR}");
             trace::Attempt {
                 exit_code: if done { Some(0) } else { failure.and_then(|f| f.exit) },

@@ -21,6 +21,7 @@ use slackline_core::input::{Past, format_of};
 use slackline_core::request::ModelSettings;
 use slackline_core::run::history::RunHistory;
 use slackline_core::run::log_of;
+use slackline_core::schema::names;
 use slackline_core::{Failure, recorded, schema};
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
@@ -187,7 +188,7 @@ impl Show {
     ) -> Result<(), Failure> {
         if self.json {
             output.json(&ChoicesDocument {
-                schema: "slackline/choices/1",
+                schema: names::CHOICES,
                 name: workflow.name(),
                 tasks: workflow.len(),
                 choices: control.choices().len(),

@@ -313,7 +313,7 @@ fn kinds(workflow: &Workflow) -> Vec<KindFacts> {
     kinds
 }
 
-/// Demands of tasks besides cores, by resource in order of first appearance.
+/// Demands of tasks other than cores, by resource in order of first appearance.
 fn demands(workflow: &Workflow) -> Vec<DemandEntry> {
     let mut list: Vec<DemandEntry> = Vec::new();
     let mut add = |resource: &str, amount: f64, bytes: bool| {
@@ -393,7 +393,7 @@ pub(super) struct WorkflowDocument<'a> {
     kinds: Vec<KindEntry<'a>>,
 }
 
-/// Demands of tasks for one resource besides cores.
+/// Demands of tasks for one resource other than cores.
 #[derive(Serialize)]
 struct DemandEntry {
     resource: String,

@@ -21,7 +21,7 @@ use slackline_core::choices::may_have_choices;
 use slackline_core::request::{DataPlace, Knows as Known, Pairs, SimulationSetup};
 use slackline_core::{CompareRequest, Context, Failure, Silent, SimulateRequest};
 use slackline_formats::trace::TraceFormat;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Simulate a workflow under a plan or a policy
 #[derive(Args)]
@@ -65,25 +65,22 @@ pub(crate) struct Simulate {
     /// The policy that steers the run; `static` follows the plan
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// Run several policies, or all, in the same world and compare them; fails only if none of
+    /// Run several policies, or all, under the same scenario and compare them; fails only if none of
     /// them can finish
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
     compare: Vec<String>,
-    /// How the world changes while the workflow runs; a folder of such files is as many worlds
+    /// Changes while the workflow runs; a folder of such files is as many scenarios
     #[arg(long, value_name = "FILE|FOLDER")]
     scenario: Option<PathBuf>,
-    /// Draw so many worlds from the scenario, with its seed and those that follow: means and
-    /// intervals
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    worlds: Option<u32>,
-    /// Simulate so many runs of a workflow with choices and loops, 0 to N-1, and show how makespan
-    /// and cost are distributed; --gantt draws that
-    #[arg(long, value_name = "N", conflicts_with = "run", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    /// Simulate so many replications: draws from the scenario, with its seed and those that follow, shown
+    /// as means and intervals; or runs 0 to N-1 of a workflow with choices and loops under a budget,
+    /// shown as distributions of makespan and cost (--gantt draws them)
+    #[arg(long, alias = "worlds", value_name = "N", conflicts_with = "run", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     runs: Option<u32>,
-    /// Which run of a workflow with choices and loops: each draws its own decisions [default: 0]
+    /// Number of the run of a workflow with choices and loops: each draws its own decisions [default: 0]
     #[arg(long, value_name = "R")]
     run: Option<u64>,
-    /// How decisions fall, as a JSON object such as {"quality": "bad", "polish#1": "again"}; those
+    /// Outcomes of decisions, as a JSON object such as {"quality": "bad", "polish#1": "again"}; those
     /// left out are drawn
     #[arg(long, value_name = "FILE")]
     choices: Option<PathBuf>,
@@ -112,27 +109,27 @@ pub(crate) struct Simulate {
     /// Also run each workflow of a stream by itself under the same policy, for its stretch
     #[arg(long)]
     alone: bool,
-    /// What planners and policies know of run times: exactly, the workflow's estimates, the
+    /// Knowledge of planners and policies about run times: exactly, the workflow's estimates, the
     /// means of each kind of task, or nothing
     #[arg(long, value_enum, default_value_t = Knows::Estimates)]
     knows: Knows,
     #[command(flatten)]
     model: ModelOptions,
-    /// Where files live: on the hosts that made them (`hosts`), or on a store that tasks read from,
+    /// Place of files: on the hosts that made them (`hosts`), or on a store that tasks read from,
     /// one file after the other, while they hold their processor: `central` (the platform's origin,
     /// or at mean latency and bandwidth), or a storage of the platform by its name
     #[arg(long, value_name = "WHERE", default_value = "hosts", value_parser = data)]
     data: Data,
-    /// How far what a policy sees of the platform lies behind, e.g. 30s
+    /// Age of the platform's state as policies see it, e.g. 30s
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
     monitoring_delay: f64,
     /// Time between a call of the policy and its decisions taking effect
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
     decision_time: f64,
-    /// How often a task or transfer that fails of itself is tried again
+    /// Maximum retries of a failed task or transfer
     #[arg(long, value_name = "TIMES", default_value_t = 3)]
     retries: u32,
-    /// How much more memory a task is granted that ran out of it, as a multiple
+    /// Factor on the memory of a task that ran out of it
     #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = factor)]
     memory_factor: f64,
     /// Break the run off at this date, e.g. 2h
@@ -228,7 +225,7 @@ impl Simulate {
             return repeat(run, &outputs, output);
         }
         if let (Some(workflow), Some(stack)) = (&self.workflow, &self.stack) {
-            if self.setup()?.input.platform.is_some() {
+            if self.setup(output)?.input.platform.is_some() {
                 return Err(Failure::input(
                     "--stack describes sites and links itself: leave out the platform",
                 ));
@@ -241,7 +238,7 @@ impl Simulate {
                 output,
             );
         }
-        let setup = self.setup()?;
+        let setup = self.setup(output)?;
         if let Some(plan) = &self.activities {
             let mut rest = setup;
             let platform = rest.input.platform.take();
@@ -285,6 +282,11 @@ impl Simulate {
         let Some(file) = file.filter(|_| self.limits.settings().budget.is_some()) else {
             return Ok(false);
         };
+        self.has_choices(file, output)
+    }
+
+    /// Whether the workflow has choices or loops.
+    fn has_choices(&self, file: &Path, output: &Output) -> Result<bool, Failure> {
         if !may_have_choices(&output.files, file) || self.arrivals.is_some() {
             return Ok(false);
         }
@@ -307,7 +309,10 @@ impl Simulate {
         }
     }
 
-    fn setup(&self) -> Result<SimulationSetup, Failure> {
+    fn setup(&self, output: &Output) -> Result<SimulationSetup, Failure> {
+        let file = self.sources.instance.as_deref().or(self.workflow.as_deref());
+        let file = file.filter(|_| self.runs.is_some());
+        let has_choices = file.map_or(Ok(false), |file| self.has_choices(file, output))?;
         let workflow = self.workflow.as_slice();
         let mut input = self.sources.request(workflow);
         input.arrivals = self.arrivals.clone();
@@ -316,7 +321,7 @@ impl Simulate {
             planner: self.algorithm.clone(),
             schedule: self.schedule.clone(),
             scenario: self.scenario.clone(),
-            replications: self.worlds,
+            replications: self.runs.filter(|_| !has_choices),
             transfers: self.transfers.clone(),
             period: self.period.clone(),
             threshold: self.threshold.clone(),
@@ -347,7 +352,7 @@ impl Simulate {
             models: self.model.request()?,
             explain: self.why,
             run: self.run,
-            runs: self.runs,
+            runs: self.runs.filter(|_| has_choices),
             choices: self.choices.clone(),
         })
     }

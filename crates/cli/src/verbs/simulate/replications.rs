@@ -23,8 +23,8 @@ pub(super) fn simulate(
         ("--same-decisions", outputs.same_decisions.is_some()),
     ];
     if let Some((option, _)) = one_run.iter().find(|(_, given)| *given) {
-        return Err(Failure::input(format!("{option} is of one run, not of many worlds"))
-            .with_help("name one scenario, without --worlds"));
+        return Err(Failure::input(format!("{option} needs a single run"))
+            .with_help("name one scenario, without --runs"));
     }
     let report = setup.replicate(policies, &mut output.context(false))?;
     if outputs.json {
@@ -36,8 +36,8 @@ pub(super) fn simulate(
 }
 
 fn tell(report: &ReplicationsReport, output: &mut Output) -> Result<(), Failure> {
-    let worlds = count(report.worlds.len(), "world");
-    let headline = format!("{} on {}, {worlds}", report.workflow, report.platform);
+    let drawn = count(report.worlds.len(), "replication");
+    let headline = format!("{} on {}, {drawn}", report.workflow, report.platform);
     output.say(&format!("{}\n\n", output.bold(&headline)))?;
     let first = report.policies.first().map_or("", |policy| policy.policy.as_str());
     let against = format!(">to {first}");

@@ -45,7 +45,7 @@ pub(super) fn facts(problem: &Problem<'_>, ran: &Ran) -> Vec<String> {
     }
     let computed = ran.metrics.waste.computed_seconds;
     if computed > 0.0 {
-        facts.push(format!("{} computed in vain", fmt_seconds(computed)));
+        facts.push(format!("{} computed without use", fmt_seconds(computed)));
     }
     facts
 }
@@ -153,7 +153,7 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
             let (bytes, moved) = (fmt_bytes(waste.moved_bytes), fmt_seconds(waste.moved_seconds));
             parts.push(format!("{bytes} in {moved} of transfers"));
         }
-        row("in vain", parts.join(", "));
+        row("without use", parts.join(", "));
     }
     if problem.platform().is_priced() {
         row("cost", cost(problem, ran));
@@ -238,8 +238,8 @@ const HEADINGS: [&str; 8] =
 
 const EXPLANATION: &str = "
   NSL: makespan over the mean run times on the critical path; moved: tasks that
-  migrated; redone: finished tasks that were computed again; lost: computing in
-  vain; down: hosts that were lost.
+  migrated; redone: finished tasks that were computed again; lost:
+  computing without use; down: hosts that were lost.
 ";
 
 /// Several policies, the shortest run first, those that cannot finish last.
@@ -249,7 +249,8 @@ pub(super) fn compare(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let (workflow, platform) = (problem.workflow().name(), problem.platform().name());
-    let headline = format!("{workflow} on {platform}, {} policies in the same world", runs.len());
+    let headline =
+        format!("{workflow} on {platform}, {} policies under the same scenario", runs.len());
     output.say(&format!("{}\n\n", output.bold(&headline)))?;
     let mut table = Table::new(&HEADINGS);
     let mut sorted: Vec<&Ran> = runs.iter().collect();

@@ -128,7 +128,7 @@ fn together(ran: &Ran, width: usize) -> String {
     table.render(width)
 }
 
-/// The courses of a run, with what each is called.
+/// The courses of a run, with their names.
 pub(super) fn courses(problem: &Problem<'_>, ran: &Ran) -> [(&'static str, LoadSeries); 3] {
     let Loads { waiting, running, idle } = Loads::of(problem, &ran.outcome, &ran.served);
     [("workflows waiting", waiting), ("workflows running", running), ("processors idle", idle)]

@@ -75,7 +75,7 @@ pub(super) fn simulate(
         }
         output.say(&told(input.loaded.past.as_ref(), output.width))?;
         if has_scenario {
-            output.note("one world proves little: --scenario FOLDER or --worlds N simulate many");
+            output.note("one scenario proves little: --scenario FOLDER or --runs N simulate many");
         }
         for path in written {
             output.say(&format!("\nWritten: {}", path.display()))?;

@@ -12,7 +12,7 @@ pub(crate) struct Place {
     folder: tempfile::TempDir,
 }
 
-/// What a command did.
+/// Exit code and output of a command.
 pub(crate) struct Done {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,

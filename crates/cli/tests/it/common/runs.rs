@@ -1,4 +1,4 @@
-//! What tests of real runs look at, wherever they ran.
+//! Helpers for tests of real runs on any backend.
 
 use super::Place;
 use serde_json::Value;
@@ -61,7 +61,7 @@ pub(crate) fn name_of(path: &Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// What lies in the stores of a run, whatever the host; copies must be equal.
+/// Contents of the stores of a run, on all hosts; copies must be equal.
 pub(crate) fn stored(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for host in std::fs::read_dir(run.join("hosts")).unwrap() {
@@ -121,7 +121,7 @@ pub(crate) fn uneven(place: &Place) {
     place.write("pair.toml", "[host.quick]\nspeed = \"1Gf\"\n[host.slow]\nspeed = \"1Gf\"\n");
 }
 
-/// How often each task was begun and ended well, by the log.
+/// Numbers of starts and of successful ends of each task in the log.
 pub(crate) fn executions(run: &Path) -> (BTreeMap<u64, usize>, BTreeMap<u64, usize>) {
     let text = std::fs::read_to_string(run.join("log.jsonl")).unwrap();
     let (mut begun, mut done, mut of_op) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -156,7 +156,7 @@ pub(crate) fn assert_done_once(run: &Path, document: &Value) {
     assert!(attempts <= done.len() + stopped(run), "{begun:?}");
 }
 
-/// How many attempts at tasks the engine asked to stop, by the log.
+/// Number of attempts that the engine asked to stop, in the log.
 pub(crate) fn stopped(run: &Path) -> usize {
     let text = std::fs::read_to_string(run.join("log.jsonl")).unwrap();
     let records: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();

@@ -57,6 +57,9 @@ impl Elements<'_> {
                 .map_err(|e| FormatError::new(format!("disk \"{}\": {e}", disk.name)))?;
             let mounts = find("mount").map(|(_, path)| (host, path.clone())).into_iter().collect();
             let mut properties = disk.properties.clone();
+            // The disk states them itself, and its writer writes them.
+            properties
+                .retain(|(key, _)| !["size", "connection_bw", "mount"].contains(&key.as_str()));
             let (model, contents) = own_disk(&mut properties, self.siblings)?;
             let disk = Disk {
                 name: disk.name.into(),

@@ -246,7 +246,7 @@ impl<'a> Elements<'a> {
             Frame::Route(route) => self.routes.push(route),
             Frame::Disk(disk) => match self.stack.last_mut() {
                 Some((Frame::Host(host), _)) => host.disks.push(disk),
-                _ => return Err(FormatError::new("a <disk> stands outside a <host>")),
+                _ => return Err(FormatError::new("a <disk> is outside a <host>")),
             },
             Frame::StorageType(name, storage) => {
                 if self.storage_types.insert(name.clone(), storage).is_some() {
@@ -343,7 +343,7 @@ impl<'a> Elements<'a> {
         let parent = match self.stack.last() {
             Some((Frame::Zone(zone, _), _)) => Some(*zone),
             Some((Frame::Platform, _)) if self.builder.zone_count() == 0 => Option::None,
-            _ => return Err(a.error("a zone stands in the platform's one root zone or in a zone")),
+            _ => return Err(a.error("a zone is in the platform's one root zone or in a zone")),
         };
         self.name_platform(name);
         let zone = self.builder.add_zone(parent, name, routing).map_err(self.at(a.offset()))?;
@@ -384,8 +384,9 @@ impl<'a> Elements<'a> {
                 if let ("remote_disk", [path, disk, server]) = (name, remote.as_slice()) {
                     let disk = format!("{disk}:{server}");
                     host.mounts.push((disk, path.to_string(), a.offset()));
+                } else {
+                    host.properties.push(pair);
                 }
-                host.properties.push(pair);
             }
             Some(Frame::Disk(disk)) => disk.properties.push(pair),
             Some(Frame::Storage(storage)) => storage.properties.push(pair),

@@ -104,7 +104,7 @@ impl Law {
     }
 }
 
-/// The value below which a share of sorted samples lies, interpolated.
+/// The value below which a share of sorted samples is, interpolated.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
     let place = share.clamp(0.0, 1.0) * last as f64;

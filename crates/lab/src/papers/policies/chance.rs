@@ -61,7 +61,7 @@ pub(super) fn add(
     }
     row("all", &|_| true);
     report.choices.push(format!(
-        "How far chance goes: `slackline` over the best of {EQUALS} of itself that are told run times up to 1 % \
+        "How far chance goes: `slackline` over the best of {EQUALS} copies that are given run times up to 1 % \
          wrong, first seed of every cell."
     ));
     report.findings.tables.push(table);

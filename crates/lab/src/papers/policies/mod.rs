@@ -362,7 +362,7 @@ const CHOICES: [&str; 7] = [
      static HEFT in the still world, new levels uniform between 1 - z and 1.",
     "A failure takes one processor for ever, with its data, at half of that makespan. There GTP and \
      GTP/c are run as GTP/r and GTP/c/r; all others survive as they are (`static` plans the rest \
-     anew when a processor is lost).",
+     again when a processor is lost).",
     "All but slackline plan with HEFT and fetch inputs for the next task of each processor (pull, \
      window 1), as in the thesis; GTP looks every 0.1 of that makespan. slackline chooses its own \
      window and looks. All but GTP are told of changes and losses when they happen.",

@@ -343,7 +343,7 @@ fn claims(measured: &Measured) -> Vec<Claim> {
     let (number, percent) = (Unit::Number(3), Unit::Percent(1));
     let mut safe = Claim::new(
         "never worse, real shapes",
-        "In no cell the whole interval lies more than 2 % above `static`, and in every kind of world \
+        "In no cell the whole interval is more than 2 % above `static`, and in every kind of world \
          at most 3 % of the runs end more than 2 % later",
     );
     let above = |(cell, first): &(usize, Estimate)| {
@@ -486,7 +486,7 @@ fn worst(measured: &Measured) -> Table {
 
 const CHOICES: [&str; 4] = [
     "Real shapes: 16 applications of 40 to 200 tasks, drawn like recorded ones, on 8 platforms in 20 \
-     kinds of worlds. Workflow, platform and world are drawn anew for each seed. Inputs lie \
+     kinds of worlds. Workflow, platform and world are drawn for each seed. Inputs lie \
      everywhere for even seeds, on one host for odd ones. Dates scale with the makespan of `static` \
      in the still world.",
     "Standard size: every application in every world, on one platform each in turn (320 cells), 8 \

@@ -388,7 +388,7 @@ const CHOICES: [&str; 6] = [
     "Budget: cheapest cost + k_B (cost of HEFT - cheapest cost); deadline: HEFT's makespan times 1 + 2 k_D. \
      HEFT's makespan is the planned one for plans and the simulated one for runs.",
     "Runs keep mapping and order of the plan; data leaves when its producer ends; links are shared.",
-    "LOSS1 moves tasks between clusters and then builds the schedule anew; BHEFT, LOSS1 and \
+    "LOSS1 moves tasks between clusters and then builds the schedule again; BHEFT, LOSS1 and \
      GreedyTime-CD are completed from general knowledge where the source says little.",
     "PSR: mean over the machines of 8, 16 and 32 processors of a site. Improvement: (NM of the other - \
      NM of HBCS) / NM of the other, of mean NM.",

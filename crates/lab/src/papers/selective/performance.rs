@@ -141,7 +141,7 @@ fn above_ideal(runs: &Runs<'_>) -> Claim {
 fn base(runs: &Runs<'_>) -> Claim {
     let mut claim = Claim::new(
         "E1.4",
-        "Even at high error the planner matters more than when it is called again",
+        "Even at high error the planner matters more than the moment of the next plan",
     );
     let published: Vec<usize> =
         (0..runs.bases.len()).filter(|&b| runs.bases[b].published).collect();

@@ -330,7 +330,7 @@ fn min_min(results: &Results) -> Claim {
 fn max_min(results: &Results) -> Claim {
     let mut claim = Claim::new(
         "5",
-        "H2 equals the best at 4800 and 9600 KB by an accident of the application; in general it lies \
+        "H2 equals the best at 4800 and 9600 KB by an accident of the application; in general it is \
          between H1 and H3",
     );
     for (size, label) in NAMED {

@@ -110,7 +110,7 @@ impl PlatformBuilder {
         let depth = match parent {
             None if self.zones.is_empty() => 0,
             None => {
-                let message = "a platform has one root zone, every other one stands inside a zone";
+                let message = "a platform has one root zone, every other one is inside a zone";
                 return Err(PlatformError::invalid(format!("zone \"{name}\""), message));
             }
             Some(parent) => self.zones[parent.index()].depth + 1,

@@ -1,6 +1,6 @@
 //! Random small worlds, everything in them that can go wrong, and what must hold all the same.
 
-use super::late::{Late, Manners};
+use crate::late::{Late, Manners};
 use proptest::prelude::*;
 use slackline_engine::{
     Backend, Dispatch, Ending, Execution, Inputs, Outcome, RunSnapshot, Settings, Simulated,
@@ -53,7 +53,7 @@ pub struct World {
     pub retries: u32,
 }
 
-/// Worlds in which at most one host dies and data lies where it was made.
+/// Worlds in which at most one host dies and data is where it was made.
 pub fn plain() -> impl Strategy<Value = World> {
     worlds(false)
 }
@@ -134,7 +134,7 @@ fn worlds(harsh: bool) -> impl Strategy<Value = World> {
         for (host, date, level) in slow {
             levels[host].insert(date, level);
         }
-        // What stands still goes on in the end.
+        // What is stopped continues in the end.
         for of_host in &mut levels {
             if of_host.last_key_value().is_some_and(|(_, &level)| level == 0) {
                 of_host.insert(70, 5);
@@ -315,7 +315,7 @@ impl World {
         let problem = Problem::at_peak(&workflow, &nominal).unwrap();
         let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
         let models = Models::preset(self.model).unwrap();
-        let backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+        let backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
         run(&mut backend.in_world(&course))
     }
 
@@ -441,8 +441,8 @@ impl World {
                             return Err(format!("{task:?} does not fit on {p:?}"));
                         }
                         let stays = |f: FileId| w.producer(f).is_none() && !self.origin;
-                        let lies = |f: FileId| stays(f) || there.contains(&(f, host(p)));
-                        let missing = w.inputs(*task).find(|&f| !lies(f));
+                        let is_there = |f: FileId| stays(f) || there.contains(&(f, host(p)));
+                        let missing = w.inputs(*task).find(|&f| !is_there(f));
                         if let Some(f) = missing {
                             return Err(format!("{task:?} at {} without {f:?}", record.at));
                         }
@@ -468,8 +468,9 @@ impl World {
                 }
                 Happening::TaskRestored { task } => {
                     let needed = |f: &FileId| w.consumers(*f).any(|reader| !done.contains(&reader));
-                    let lies = |f: FileId| there.iter().any(|&(file, _)| file == f);
-                    if !w.outputs(*task).filter(needed).all(lies) || running.contains_key(task) {
+                    let is_there = |f: FileId| there.iter().any(|&(file, _)| file == f);
+                    if !w.outputs(*task).filter(needed).all(is_there) || running.contains_key(task)
+                    {
                         return Err(format!("{task:?} counts again without its results"));
                     }
                     done.insert(*task);
@@ -508,7 +509,7 @@ fn link(a: usize, b: usize) -> String {
     format!("l{}-{}", a + 1, b + 1)
 }
 
-/// What the engine's situation says at the end of an instant.
+/// The engine's situation at the end of an instant.
 #[derive(Debug, Default, PartialEq)]
 pub struct Snapshot {
     done: BTreeSet<TaskId>,
@@ -566,10 +567,4 @@ impl Policy for OneByOne {
             decisions.push(Decision::Start { task, procs: [proc].into() });
         }
     }
-}
-
-/// How many worlds are looked at: as many as the environment says, else so many.
-pub fn cases(usual: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
-    ProptestConfig { cases: asked.unwrap_or(usual), ..ProptestConfig::default() }
 }

@@ -1,10 +1,10 @@
 //! A backend as machines are: what it tells comes late and in another order, some things twice;
-//! operations wait before they run, fail of themselves, and now and then nobody answers at all.
+//! operations wait before they run, fail by themselves, and now and then nobody answers at all.
 //!
-//! What it keeps to: of one operation, and of one host, things are told in their order, and
+//! Its promises: signals of one operation, and of one host, come in their order, and
 //! everything carries the date at which it happened.
 
-use super::forward::forward;
+use crate::forward;
 use slackline_engine::{
     Accepted, Backend, BackendError, Computation, Liveness, Movement, OpError, OpId, Reached,
     Signal, SignalKind,
@@ -12,13 +12,13 @@ use slackline_engine::{
 use slackline_model::{FileId, HostId, ProcId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// How bad it is.
+/// Parameters of the disorder.
 #[derive(Clone, Copy, Debug)]
 pub struct Manners {
     pub seed: u64,
     /// Most seconds by which something is told late.
     pub late: f64,
-    /// Of a hundred operations, how many fail of themselves, and as many before they begin.
+    /// Of a hundred operations, how many fail by themselves, and as many before they begin.
     pub failing: u32,
     /// Of a hundred computations, how many wait before they run.
     pub waiting: u32,
@@ -26,7 +26,7 @@ pub struct Manners {
     pub twice: u32,
     /// Seconds between two times at which nobody answers, and how long these last.
     pub silence: Option<(f64, f64)>,
-    /// Nothing that lies on a host is ever lost: what is asked for must really be there.
+    /// Nothing that is on a host is ever lost: what is asked for must really be there.
     pub keeps_all: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct Late<'b> {
     coming: BTreeMap<(u64, u64), Signal>,
     told: u64,
     last: HashMap<About, f64>,
-    /// What really goes on.
+    /// Operations under way inside.
     doing: BTreeMap<OpId, Doing>,
     used: BTreeSet<OpId>,
     /// Really done or broken off, but not told.
@@ -133,7 +133,7 @@ impl<'b> Late<'b> {
         if matches!(signal.what, SignalKind::Done(..)) && self.happens(failing) {
             self.failures += 1;
             let what =
-                SignalKind::Failed(op, OpError::Transient("it failed of itself".to_string()));
+                SignalKind::Failed(op, OpError::Transient("it failed by itself".to_string()));
             return self.tell_later(Signal { what, ..signal }, about);
         }
         let twice = self.manners.twice;
@@ -242,9 +242,10 @@ impl Backend for Late<'_> {
     }
 
     fn outlook(&mut self, quiet_since: f64) -> Liveness {
-        match self.coming.is_empty() && self.silent_until().is_none() {
-            true => self.inner.outlook(quiet_since),
-            false => Liveness::Busy,
+        if self.coming.is_empty() && self.silent_until().is_none() {
+            self.inner.outlook(quiet_since)
+        } else {
+            Liveness::Busy
         }
     }
 }

@@ -1,38 +1,14 @@
 //! Small worlds in the manner of the GTP thesis: unrelated machines, one undirected link per
 //! pair that carries one transfer at a time.
-#![allow(dead_code, unreachable_pub)] // every test file uses its part
-#![allow(clippy::unwrap_used)] // a broken fixture is a broken test
-
-pub mod forward;
-pub mod late;
-pub mod told;
-pub mod world;
 
 use slackline_engine::{Backend, Execution, Outcome, RunSnapshot, Settings, Simulated};
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
 };
-use slackline_model::workflow::CostTable;
-use slackline_model::{Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder};
+use slackline_model::{Platform, Problem, ProcId, TaskId, Workflow};
 use slackline_react::Policy;
 use slackline_simulate::Models;
 use std::sync::Arc;
-
-/// Rows of execution times and `(from, to, data)` edges.
-pub fn workflow(times: &[Vec<f64>], edges: &[(u32, u32, f64)]) -> Workflow {
-    let mut b = WorkflowBuilder::new("example");
-    for i in 0..times.len() {
-        b.add_task(Task::new(format!("v{i}"), 1.0)).unwrap();
-    }
-    for &(from, to, data) in edges {
-        b.add_edge(TaskId(from), TaskId(to), data).unwrap();
-    }
-    b.set_cost_table(CostTable {
-        columns: (1..=times[0].len()).map(|p| format!("p{p}")).collect(),
-        seconds: times.concat(),
-    });
-    b.build().unwrap()
-}
 
 /// Changes of the world: `(date, what, level)`. A host at level 0 is off for ever.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +76,7 @@ pub fn with_backend<T>(
         problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
     };
     let models = Models::preset(model).unwrap();
-    let mut backend = Simulated::new(platform, models, Box::new(truth)).unwrap();
+    let mut backend = Simulated::new(platform.clone(), models, Box::new(truth)).unwrap();
     run(&mut backend)
 }
 

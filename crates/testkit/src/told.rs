@@ -1,6 +1,6 @@
-//! A backend that tells some things besides, at their dates.
+//! A backend with additional signals, at their dates.
 
-use super::forward::forward;
+use crate::forward;
 use slackline_engine::{Backend, BackendError, Reached, Signal};
 use std::collections::VecDeque;
 

@@ -1,13 +1,11 @@
 //! Small instances of the papers: unrelated machines, one bandwidth per pair.
-#![allow(dead_code, unreachable_pub)] // every test file uses its part
-#![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Task, TaskId, Workflow, WorkflowBuilder};
 
 /// Rows of execution times and `(from, to, data)` edges.
-pub fn workflow(times: &[&[f64]], edges: &[(u32, u32, f64)]) -> Workflow {
+pub fn workflow<Row: AsRef<[f64]>>(times: &[Row], edges: &[(u32, u32, f64)]) -> Workflow {
     let mut b = WorkflowBuilder::new("example");
     for i in 0..times.len() {
         b.add_task(Task::new(format!("v{i}"), 1.0)).unwrap();
@@ -16,8 +14,8 @@ pub fn workflow(times: &[&[f64]], edges: &[(u32, u32, f64)]) -> Workflow {
         b.add_edge(TaskId(from), TaskId(to), data).unwrap();
     }
     b.set_cost_table(CostTable {
-        columns: (1..=times[0].len()).map(|p| format!("p{p}")).collect(),
-        seconds: times.concat(),
+        columns: (1..=times[0].as_ref().len()).map(|p| format!("p{p}")).collect(),
+        seconds: times.iter().flat_map(|row| row.as_ref().iter().copied()).collect(),
     });
     b.build().unwrap()
 }

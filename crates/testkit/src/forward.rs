@@ -1,8 +1,9 @@
-//! What a backend around another one does not do itself.
+//! Methods that a wrapping backend leaves to the inner one.
 
 /// The named methods of a backend, done by its `inner` one.
+#[macro_export]
 macro_rules! forward {
-    ($($method:ident)*) => { $($crate::common::forward::forward!(@$method);)* };
+    ($($method:ident)*) => { $($crate::forward!(@$method);)* };
     (@abilities) => {
         fn abilities(&self) -> slackline_engine::Abilities {
             self.inner.abilities()
@@ -104,5 +105,3 @@ macro_rules! forward {
         }
     };
 }
-
-pub(crate) use forward;

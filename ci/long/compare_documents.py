@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the documents of `slackline compare` with expected ones.
 
-    ci/long/statistics.py SLACKLINE FOLDER
+    ci/long/compare_documents.py SLACKLINE FOLDER
 
 FOLDER/campaigns holds NAME.csv with NAME.expected.json (`commands`: `args`, `exit`, `document`), and `bad/expected.json` with files and arguments
 that are refused. Counts and words have to agree exactly, figures within 1e-9 of their size, the width of their interval or their mean.

@@ -1,0 +1,4 @@
+//! The integration tests of this crate, as one binary.
+
+mod figures;
+mod words;
