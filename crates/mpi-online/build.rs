@@ -29,7 +29,9 @@ fn library(out: &Path, source: &Path, name: &str, soname: &str) {
     let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(compiler);
     command.args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", name]);
-    command.args(["-C", "opt-level=2", "-C", "panic=abort", "-C", "strip=symbols"]);
+    let is_small = env::var("OPT_LEVEL").is_ok_and(|level| level == "s" || level == "z");
+    command.args(["-C", if is_small { "opt-level=s" } else { "opt-level=2" }]);
+    command.args(["-C", "panic=abort", "-C", "strip=symbols"]);
     command.arg("-C").arg(format!("link-arg=-Wl,-soname,{soname}"));
     command.arg("--target").arg(env::var("TARGET").unwrap_or_default());
     if let Some(linker) = env::var_os("RUSTC_LINKER") {
