@@ -356,7 +356,7 @@ fn key(name: String, tables: &[&Csv]) -> Key {
 fn blocks(keys: &[Key], rows: usize) -> (Vec<u32>, Vec<Box<[u32]>>) {
     let mut known: HashMap<Box<[u32]>, u32> = HashMap::new();
     let mut of_row: Vec<u32> = Vec::with_capacity(rows);
-    let mut codes = Vec::with_capacity(keys.len());
+    let mut codes: Vec<u32> = Vec::with_capacity(keys.len());
     let mut last = 0;
     for row in 0..rows {
         // The methods of a block mostly follow each other.
