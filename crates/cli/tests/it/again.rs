@@ -679,7 +679,8 @@ fn snapshots_of_long_logs_change_nothing() {
     );
     place.write("w.toml", workflow);
     place.fails(1, "run w.toml -j 2");
-    let (log, snapshot) = (place.path().join("w.run/log.jsonl"), place.path().join("w.run/snapshot"));
+    let (log, snapshot) =
+        (place.path().join("w.run/log.jsonl"), place.path().join("w.run/snapshot"));
     assert!(!snapshot.exists());
     // The run begins again, for the task that failed.
     place.fails(1, "resume w.run");

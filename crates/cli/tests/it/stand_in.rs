@@ -94,8 +94,7 @@ fn a_job_that_ran_out_of_memory_is_submitted_again_with_more() {
     // With less than 60 MB it says so, and waits for its end.
     let command =
         "test $SLACKLINE_MEMORY -gt 60000000 || { touch $STAND_IN_JOB/short; sleep 600; }";
-    let workflow =
-        format!("[task.a]\ncommand = \"{command}\"\nmemory = \"32MB\"\ntime = \"1s\"\n");
+    let workflow = format!("[task.a]\ncommand = \"{command}\"\nmemory = \"32MB\"\ntime = \"1s\"\n");
     let (document, words) = run(&workflow, "#!/bin/sh\n");
     let reasons = reasons(&document);
     assert_eq!(reasons.len(), 1, "{reasons:?}");
