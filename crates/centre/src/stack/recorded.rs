@@ -209,17 +209,18 @@ impl Case {
     /// round trip to the catalogue, times `operations` (files that a task reads and writes on average). A site
     /// is known to the stack by its name, or by the stem of it without a number; a stack of one site speaks of all.
     pub fn believe(&mut self, stack: &Case, operations: f64) -> Result<(), CaseError> {
-        let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_string();
-        let mut known = Vec::with_capacity(self.sites.len());
-        for site in &self.sites {
-            let named = |name: &str| stack.sites.iter().position(|other| other.name == name);
-            let only = (stack.sites.len() == 1).then_some(0);
-            let stem = stem(&site.name);
-            let found =
-                named(&site.name).or(named(&stem)).or(named(stem.trim_end_matches(['-', '_'])));
-            let Some(found) = found.or(only) else {
+        let named = |name: &str| stack.sites.iter().position(|other| other.name == name);
+        let only = (stack.sites.len() == 1).then_some(0);
+        let mut known: Vec<Option<usize>> = Vec::with_capacity(self.sites.len());
+        for (k, site) in self.sites.iter().enumerate() {
+            let first = site.name.split('.').next().unwrap_or(&site.name);
+            let stem = first.trim_end_matches(|c: char| c.is_ascii_digit());
+            let found = named(&site.name).or(named(first)).or(named(stem));
+            let found = found.or(named(stem.trim_end_matches(['-', '_']))).or(only);
+            // Where nothing ran nothing has to be believed.
+            if found.is_none() && self.pilots.iter().any(|pilot| pilot.site == k) {
                 return error(format!("the stack has no site for host `{}`", site.name));
-            };
+            }
             known.push(found);
         }
         let narrowest = |site: usize| {
@@ -227,17 +228,17 @@ impl Case {
             let links = routes.flat_map(|(_, links)| links);
             links.map(|&link| stack.links[link].bandwidth).fold(f64::INFINITY, f64::min)
         };
-        let bandwidths = known.iter().zip(&self.links).map(|(&site, link)| {
-            let seen = narrowest(site);
-            if seen.is_finite() { seen } else { link.bandwidth }
+        let speeds = known.iter().zip(&self.sites);
+        let bandwidths = known.iter().zip(&self.links).map(|(site, link)| {
+            site.map(narrowest).filter(|seen| seen.is_finite()).unwrap_or(link.bandwidth)
         });
         self.platform_model = Some(PlatformModel {
-            speeds: known.iter().map(|&site| stack.sites[site].speed).collect(),
+            speeds: speeds.map(|(k, own)| k.map_or(own.speed, |k| stack.sites[k].speed)).collect(),
             bandwidths: bandwidths.collect(),
         });
         if let Some(model) = &stack.model {
-            let wait = |&site: &usize| model.latency.get(site).copied();
             let none = Distribution::Constant(0.0);
+            let wait = |site: &Option<usize>| site.and_then(|k| model.latency.get(k).copied());
             self.model = Some(Model {
                 latency: known.iter().map(|site| wait(site).unwrap_or(none)).collect(),
                 ..model.clone()

@@ -370,6 +370,8 @@ const PRINT: &[&str] = &[
     "centre tape tape.json --policy fifo --json",
     "centre storage ops.json --json",
     "platform from-logs recorded.json north:started.swf run.jsonl broken.jsonl --lenient --json",
+    "platform from-logs made.run --stack seen.toml --json",
+    "centre attribute made.run --stack seen.toml --json",
     "centre storage script.json --json",
     "centre stack pilot-stack --json",
     "centre stack pilot-stack --pilots 1,3 --json",
