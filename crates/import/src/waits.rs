@@ -104,14 +104,18 @@ impl RecordedRun {
         let starts: Vec<Option<f64>> = (0..self.tasks.len()).map(first).collect();
         let earliest = starts.iter().flatten().copied().min_by(f64::total_cmp)?;
         let before = earliest - self.first_date()?;
+        let before = before.max(0.0);
         let parents = self.parents();
         // Tasks that could run from the start waited for that too: the rest is computed from those with
         // parents.
+        if parents.iter().all(Vec::is_empty) {
+            return Some(StartUp { before, per_task: 0.0 });
+        }
         let waits = self.waits().into_iter().zip(&parents);
         let later = waits.filter(|(wait, parents)| wait.is_timed && !parents.is_empty());
         let mut idle: Vec<f64> = later.map(|(wait, _)| wait.idle).collect();
         idle.sort_by(f64::total_cmp);
         let per_task = idle.get(idle.len() / 2).copied().unwrap_or(0.0);
-        Some(StartUp { before: before.max(0.0), per_task })
+        Some(StartUp { before, per_task })
     }
 }
