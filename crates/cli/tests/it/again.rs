@@ -674,7 +674,7 @@ fn parameters_and_environments_belong_to_the_tasks_that_use_them() {
     assert!(!done.contains_key("count") && !done.contains_key("other"), "{done:?}");
     place.write("w.toml", format!("{}[defaults]\nenv = {{ A = 1 }}\n", place.read("w.toml")));
     let done = redo(&json(&place.ok("run w.toml -j 2 --json")));
-    assert_eq!(done.len(), 3, "{done:?}");
+    assert_eq!(done.len(), 5, "{done:?}");
     assert!(done.values().all(|why| why == "env changed"), "{done:?}");
     check(&place, "an environment as it was", &[], &[]);
 }

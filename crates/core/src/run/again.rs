@@ -716,7 +716,10 @@ pub(super) fn adopted(
     let home = header.inputs.clone();
     let input = match request.clone().read_at(Some(home.clone()), context) {
         // The copy needs no sheets of samples.
-        Err(_) if source.is_some() && !is_edited(header) => {
+        Err(_)
+            if source.is_some()
+                && (!is_edited(header) || ending(&recovered.records) == Some(true)) =>
+        {
             request.input.workflows = vec![copy];
             request.input.params = Pairs::default();
             request.read_at(Some(home), context)?
