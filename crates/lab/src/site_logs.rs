@@ -223,6 +223,9 @@ pub struct Skipped {
     pub cause: String,
 }
 
+/// Tasks that ran on a cluster: work, seconds, number, and the logs that show them.
+type WorkSeen = (f64, f64, usize, Vec<String>);
+
 /// Observations from logs, before they are combined.
 #[derive(Clone, Debug, Default)]
 pub struct SiteLogs {
@@ -231,8 +234,8 @@ pub struct SiteLogs {
     waits: Vec<Waits>,
     /// Waits of pilots by site and cluster, with the logs that show them.
     pilot_waits: BTreeMap<(String, String), (Vec<f64>, String)>,
-    /// Work and seconds of tasks by site and cluster, their number, and the logs.
-    work: BTreeMap<(String, String), (f64, f64, usize, Vec<String>)>,
+    /// Tasks by site and cluster.
+    work: BTreeMap<(String, String), WorkSeen>,
     /// Places for tasks by site, cluster and host.
     places: BTreeMap<(String, String, String), usize>,
     overhead: Overhead,

@@ -319,6 +319,9 @@ fn failures_are_tried_again_alone() {
     // A resumed run takes an edited workflow, and says so.
     edited(&place, "test -e ../../../../../fixed && ", "");
     let said = json(&place.ok("resume w.run --json"));
+    assert_eq!(redo(&said), BTreeMap::new(), "the first run did the same with the same content");
+    edited(&place, "gzip -nc j.txt", "gzip -nc9 j.txt");
+    let said = json(&place.ok("resume w.run --json"));
     assert_eq!(redo(&said), BTreeMap::from([("pack".into(), "command changed".into())]));
     assert!(place.read("w.run/log.jsonl").contains("\"changes\":[\"workflow changed\"]"));
     // One that fails ends the run, or only what depends on it.
@@ -327,7 +330,9 @@ fn failures_are_tried_again_alone() {
     edited(&place, "sort in.txt > s.txt", "exit 3");
     let done = place.run("run w.toml -j 2 --retries 0 --fail-fast --json");
     assert_eq!((done.code, &json(&done.out)["tasks_done"]), (Some(1), &0.into()), "{}", done.out);
-    place.ok("replay w.run");
+    let repeated = place.run("replay w.run");
+    assert_eq!(repeated.code, Some(1), "{}", repeated.err);
+    assert!(repeated.out.contains("0 of 4 tasks done"), "{}", repeated.out);
     let done = place.run("run w.toml -j 2 --retries 0 --keep-going --json");
     assert_eq!((done.code, &json(&done.out)["tasks_done"]), (Some(1), &1.into()), "{}", done.out);
     edited(&place, "exit 3", "sort in.txt > s.txt");

@@ -190,7 +190,9 @@ fn cargo_has(words: &[String]) -> bool {
         words.get(at + 1)
     };
     let Some(package) = after("-p") else { return true };
-    let folder = root().join("crates").join(package.trim_start_matches("slackline-"));
+    let name =
+        if package == "slackline" { "cli" } else { package.trim_start_matches("slackline-") };
+    let folder = root().join("crates").join(name);
     let example = after("--example").map(|name| folder.join("examples").join(format!("{name}.rs")));
     match words[0].as_str() {
         "bench" => folder.join("benches").is_dir(),

@@ -134,7 +134,12 @@ const FAILS: &str = r#"
 name = "fails"
 [task.good]
 time = "10ms"
-command = ["true"]
+outputs = ["g.txt"]
+command = "echo good > g.txt"
+[task.reader]
+time = "10ms"
+inputs = ["g.txt"]
+command = "cat g.txt"
 [task.bad]
 time = "10ms"
 command = "echo no luck >&2; exit 3"
@@ -349,7 +354,7 @@ const PRINT: &[&str] = &[
     "generate workflow daggen --tasks 5 --count 2 -o graphs --json",
     "generate platform cluster --count 2 -o clusters --json",
     "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --json",
-    "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --dry-run --json",
+    "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --dry-run --force good --json",
     "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --json",
     "status real.run --json",
     "log real.run --json",

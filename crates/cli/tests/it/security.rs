@@ -426,8 +426,12 @@ fn outputs_behind_links_are_none() {
         ("out", format!("ln -s {} out", at("secret")), "is a link"),
         ("d/out", format!("ln -s {} d", at("outside")), "is behind a link"),
         ("d/e/out", format!("mkdir d; ln -s {} d/e", at("outside")), "is behind a link"),
-        ("out", "mkfifo out".to_string(), "is no file"),
-        ("out", "mkdir out".to_string(), "is no file"),
+        ("out", "mkfifo out".to_string(), "is neither file nor folder"),
+        (
+            "out",
+            format!("mkdir out; ln -s {} out/link", at("secret")),
+            "a link that leaves the folder",
+        ),
         ("d/out", "echo x > d".to_string(), "no folder"),
     ];
     for (index, (output, command, why)) in cases.iter().enumerate() {
