@@ -712,7 +712,8 @@ fn a_task_that_still_runs_is_not_edited_away() {
     assert_eq!(place.read("w.run/log.jsonl"), log);
     assert!(place.path().join("w.run/results/j.gz").exists(), "nothing is deleted");
     let stopped = json(&place.ok("stop w.run --json"));
-    assert_eq!(stopped["ended_processes"], 1);
+    // The shell, and what it may have started by then.
+    assert!(stopped["ended_processes"].as_u64().unwrap() >= 1, "{stopped}");
     place.ok("run w.toml -j 2");
     check(&place, "without the task", &[], &[]);
 }

@@ -25,7 +25,7 @@ makes of all transfers between two clusters. max is the nominal bandwidth: simul
 Examples:
   slackline platform from-logs recorded.json -o measured.toml
   slackline platform from-logs north:jobs.txt --stack waits.toml
-  slackline platform from-logs monday.run -o site.toml --stack stack.toml
+  slackline platform from-logs monday.run -o my-site.toml --stack my-stack.toml
   slackline platform from-logs recorded.json --bandwidth median --json")]
 pub(super) struct FromLogs {
     /// The logs, each possibly with its site: FILE or SITE:FILE
