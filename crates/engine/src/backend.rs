@@ -163,7 +163,7 @@ pub struct Open {
 pub enum Accepted {
     /// It runs.
     Running,
-    /// It waits where the engine cannot see; [`What::Running`] follows.
+    /// It waits where the engine cannot see; [`SignalKind::Running`] follows.
     Waiting,
 }
 
@@ -409,20 +409,20 @@ pub trait Backend {
     /// Begins to move a file; done when all its blocks are there.
     fn transfer(&mut self, op: OpId, movement: Movement<'_>) -> Result<Accepted, OpError>;
 
-    /// Asks an operation to stop; [`What::Cancelled`] follows, or how it ended before.
+    /// Asks an operation to stop; [`SignalKind::Cancelled`] follows, or how it ended before.
     fn cancel(&mut self, op: OpId) -> Result<(), BackendError>;
 
     /// Deletes a file from a host, where it is; nobody needs it there any more.
     fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError>;
 
-    /// Orders a machine. [`Accepted::Running`]: it is there; else [`What::LeaseReady`] follows.
-    /// [`What::LeaseEnded`] comes in the end, whatever becomes of it. Refused: it cannot be had.
+    /// Orders a machine. [`Accepted::Running`]: it is there; else [`SignalKind::LeaseReady`] follows.
+    /// [`SignalKind::LeaseEnded`] comes in the end, whatever becomes of it. Refused: it cannot be had.
     fn lease(&mut self, _: OpId, _: Order) -> Result<Accepted, OpError> {
         Err(OpError::Refused("no machines can be leased here".to_string()))
     }
 
     /// Gives a machine back, or takes its order back; nothing computes there any more.
-    /// [`What::LeaseEnded`] follows.
+    /// [`SignalKind::LeaseEnded`] follows.
     fn release(&mut self, _lease: OpId) -> Result<(), BackendError> {
         Ok(())
     }

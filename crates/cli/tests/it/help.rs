@@ -111,6 +111,8 @@ fn examples_of_help_work() {
     place.write("list.txt", "lu.tit\n");
     place.write("short.toml", "[task.t]\nseconds = 0.01\ncommand = \"true\"\n");
     place.ok("run short.toml --folder monday.run -q");
+    place.ok("run short.toml --folder tuesday.run -q");
+    place.ok("platform from-logs monday.run -o seen.toml --stack monday.toml -q");
     place.write("hosts.txt", "fast-0\n");
     let job = "1 0 5 10 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1\n";
     place.write("log.swf", format!("; MaxProcs: 4\n{job}"));

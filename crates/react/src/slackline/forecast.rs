@@ -1,7 +1,7 @@
 //! Forecast of a plan's makespan if nothing changes any more: a quick forward run of the engine's own rules (queues in
 //! order, inputs pulled through a window or pushed) over links that transfers share ([`Links`]). Planners assume that
 //! transfers never meet; on a busy network that is wrong by a factor of several, and choosing between plans needs
-//! better. O((v + transfers) log v). Pools serve in planned order, as in the run ([`turns`]).
+//! better. O((v + transfers) log v). Pools serve in planned order, as in the run (`turns`).
 mod turns;
 
 use crate::policy::{Assignment, Plan, Transfers};
