@@ -15,7 +15,7 @@
 //! let platform = Path::new("../../examples/platforms/four-sites.toml");
 //! let platform = slackline_formats::read_platform(&slackline_formats::FileAccess::default(), platform, None)?;
 //! let hosts: Vec<_> = platform.host_ids().collect();
-//! let mut world = World::new(&platform, Models::default())?;
+//! let mut world = World::new(platform, Models::default())?;
 //! world.spawn("worker", hosts[1], |p| async move {
 //!     let flops: f64 = p.receive("work").await?;
 //!     p.compute(flops).await
