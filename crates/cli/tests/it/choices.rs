@@ -553,3 +553,13 @@ fn a_pass_that_was_killed_under_another_definition_is_no_unknown_task() {
     assert_eq!(outcomes(&done), ["polish#1=again", "polish#2=exit", "way=left"]);
     assert_eq!(place.read("w.run/results/report.txt").trim(), "2");
 }
+
+/// A workflow without decisions is forecast as well: its runs are all the same.
+#[test]
+fn workflows_without_decisions_are_forecast() {
+    let place = Place::new();
+    let line = "simulate fork-join -p priced-cloud --policy deferred --budget 100 --runs 3 --json";
+    let said: serde_json::Value = serde_json::from_str(&place.ok(line)).unwrap();
+    assert_eq!(said["makespan"]["least"], said["makespan"]["most"], "{said}");
+    assert!(said["makespan"]["mean"].as_f64().unwrap() > 0.0);
+}

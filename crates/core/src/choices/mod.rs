@@ -262,7 +262,9 @@ impl SimulationSetup {
             }
         };
         let mut loaded = self.input.read(first, context)?;
-        if self.run.is_some() && self.runs.is_some() {
+        // Without decisions, too: runs on leased machines differ by their draws alone.
+        let runs = self.runs.or(self.replications);
+        if self.run.is_some() && runs.is_some() {
             return Err(Failure::input("--run is one run, --runs many"));
         }
         let mut overheads = self.overheads;
@@ -275,6 +277,7 @@ impl SimulationSetup {
             seed: None,
             run: None,
             runs: None,
+            replications: None,
             choices: None,
             ..self.clone()
         };
@@ -288,7 +291,7 @@ impl SimulationSetup {
         input.outcomes = read_outcomes(files, self.choices.as_deref(), &input.template.control)?;
         input.seed = self.seed.unwrap_or_default();
         input.run = self.run.unwrap_or_default();
-        input.runs = self.runs;
+        input.runs = runs;
         Ok(Some(input))
     }
 
