@@ -3,15 +3,13 @@
 use crate::output::Output;
 use crate::path_check::Files;
 use crate::set_option::assignment;
-use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use slackline_core::Failure;
-use slackline_core::input::{self, Loaded, Past};
-use slackline_core::request::{self, LimitSettings, OverheadSettings, Pairs};
-use slackline_formats::document::Run;
-use slackline_formats::{Document, Format, Times};
-use slackline_model::units::{Quantity, fmt_seconds};
+use slackline_core::input::Loaded;
+use slackline_core::request::{LimitSettings, OverheadSettings, Pairs};
+use slackline_core::{Failure, input, request};
+use slackline_formats::{Document, Format};
+use slackline_model::units::Quantity;
 use slackline_model::{Platform, Workflow};
 use std::path::{Path, PathBuf};
 
@@ -51,40 +49,6 @@ fn speed(text: &str) -> Result<f64, String> {
         Ok(speed) if speed > 0.0 => Ok(speed),
         Ok(_) => Err("a speed must be above 0".to_string()),
         Err(error) => Err(error.to_string()),
-    }
-}
-
-/// A sentence or two for people; empty where there is nothing to say.
-fn tell(past: &Past, width: usize) -> String {
-    if past.times == Times::Work {
-        return String::new();
-    }
-    let hint = match past.times {
-        Times::Assumed { .. } => " (--reference-speed sets it)",
-        _ => "",
-    };
-    wrap(&format!("Work: {}{hint}.{}", past.times, tell_run(past)), 0, width)
-}
-
-/// The same of a world that may have none.
-pub(crate) fn told(past: Option<&Past>, width: usize) -> String {
-    past.map_or(String::new(), |past| tell(past, width))
-}
-
-fn tell_run(past: &Past) -> String {
-    let Some(run) = &past.run else { return String::new() };
-    let Some(seconds) = run.makespan_seconds else { return String::new() };
-    format!(" The recorded run took {}{}.", fmt_seconds(seconds), machines(run))
-}
-/// On what a run was recorded, as the end of a sentence.
-pub(crate) fn machines(run: &Run) -> String {
-    let cores: f64 = run.machines.iter().filter_map(|m| m.cores).sum();
-    match run.machines.len() {
-        0 => String::new(),
-        n if cores > 0.0 => {
-            format!(" on {} with {}", count(n, "machine"), count(cores as usize, "core"))
-        }
-        n => format!(" on {}", count(n, "machine")),
     }
 }
 

@@ -10,6 +10,7 @@ use slackline_core::{Context, Failure, Observer, RunView, bundled as examples};
 use slackline_io::FileAccess;
 use slackline_model::names::printable_lines;
 use slackline_model::{Problem, Schedule};
+use slackline_report::{Printer, Style};
 use slackline_schedule::Watch;
 use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -205,6 +206,37 @@ impl Output {
     /// Makes sure that everything was written.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         Ok(self.out.flush()?)
+    }
+}
+
+impl Printer for Output {
+    fn style(&self) -> Style {
+        let Output { width, table_width, colour, quiet, .. } = *self;
+        Style { width, table_width, colour, quiet }
+    }
+
+    fn files(&self) -> &FileAccess {
+        &self.files
+    }
+
+    fn context(&mut self, brief: bool) -> Context<'_> {
+        Output::context(self, brief)
+    }
+
+    fn stream(&mut self) -> &mut dyn Write {
+        Output::stream(self)
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), Failure> {
+        Output::text(self, text)
+    }
+
+    fn note(&mut self, text: &str) {
+        Output::note(self, text);
+    }
+
+    fn warning(&mut self, text: &str) {
+        Output::warning(self, text);
     }
 }
 

@@ -2,9 +2,9 @@
 //! hour that the result has no place, or took that of an input.
 
 use crate::output::Output;
-use crate::picture;
 use slackline_core::Failure;
 use slackline_io::{STANDARD, is_standard};
+use slackline_report::picture;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 

@@ -3,12 +3,12 @@
 use crate::input::read_platform;
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::{Table, cut};
 use clap::Args;
 use serde::Serialize;
 use slackline_core::{Failure, schema};
 use slackline_formats::activities;
 use slackline_model::units::fmt_seconds;
+use slackline_report::table::{Table, cut};
 use slackline_simulate::{GraphError, GraphRun, JobState, Models, Simulation};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! `slackline algorithms`: the registries of planners and policies, for people and machines.
 
 use crate::output::Output;
-use crate::table::wrap;
 use clap::Args;
 use serde::Serialize;
 use slackline_core::{Failure, schema};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter::Parameter;
 use slackline_react::registry as policies;
+use slackline_report::table::wrap;
 use slackline_schedule::aliases::{ALIASES, Alias};
 use slackline_schedule::list::heft;
 use slackline_schedule::registry::{self, Basis, Need};

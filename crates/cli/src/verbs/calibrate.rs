@@ -4,12 +4,12 @@ mod runs;
 
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::Table;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use slackline_core::Failure;
 use slackline_model::units::{parse_bandwidth, parse_duration};
 use slackline_mpi::calibrate::{self, Calibration, Criterion};
+use slackline_report::table::Table;
 use std::path::PathBuf;
 
 /// Find the settings of a simulation from measurements

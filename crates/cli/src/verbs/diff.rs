@@ -2,7 +2,6 @@
 
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::{Table, count, kind_name};
 use clap::Args;
 use serde::Serialize;
 use slackline_core::run::{Recovered, RunSession, read_folder, reused};
@@ -12,6 +11,7 @@ use slackline_formats::{schedule_json, trace};
 use slackline_model::trace::Happening;
 use slackline_model::units::fmt_seconds;
 use slackline_model::{Placement, Problem, Schedule, TaskId, Trace, Workflow};
+use slackline_report::table::{Table, count, kind_name};
 use slackline_view::Chart;
 use slackline_view::gantt::{self, SvgOptions};
 use std::collections::BTreeMap;
@@ -106,7 +106,7 @@ impl Diff {
         let explained = causes(&problem, &pairs, &kinds, &hosts);
         if let Some(path) = &self.gantt {
             let svg = side_by_side(&problem, &before, &after);
-            crate::picture::write(&output.files, path, &svg)?;
+            slackline_report::picture::write(&output.files, path, &svg)?;
         }
         let host = |p: &Placement| problem.host_of(p.proc());
         let document = DifferenceDocument {

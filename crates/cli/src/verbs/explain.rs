@@ -4,14 +4,14 @@ use super::import::{records, repaired, without_common};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::picture;
-use crate::table::{Table, cut, wrap};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use slackline_analysis::waits::Cause;
 use slackline_core::explanation::{self, Explanation, Stretch};
 use slackline_import::Engine;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
+use slackline_report::picture;
+use slackline_report::table::{Table, cut, wrap};
 use slackline_view::gantt::{self, SvgOptions};
 use std::path::PathBuf;
 

@@ -2,7 +2,6 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use slackline_core::run::{self, history::RunHistory};
@@ -11,6 +10,7 @@ use slackline_formats::{Format, scenario, schedule_json};
 use slackline_import::{Counts, Engine, Options, RecordedRun, Summary};
 use slackline_model::Problem;
 use slackline_model::units::fmt_seconds;
+use slackline_report::table::{count, wrap};
 use std::path::PathBuf;
 
 /// Read the records that another workflow engine has left behind

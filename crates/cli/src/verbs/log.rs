@@ -1,14 +1,14 @@
 //! `slackline log`: the attempts of a real run.
 
-use super::run::clock::now;
 use crate::output::Output;
-use crate::table::{Table, count, cut, wrap};
 use clap::Args;
 use slackline_core::Failure;
+use slackline_core::run::clock::now;
 use slackline_core::run::history::RunHistory;
 use slackline_core::run::status::{AttemptReport, LogReport};
 use slackline_model::names::printable;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
+use slackline_report::table::{Table, count, cut, wrap};
 use std::path::PathBuf;
 
 /// Show the attempts of a run, or of one task: exit codes, last lines of stderr, resources, hosts

@@ -3,7 +3,6 @@
 use crate::input::read_platform;
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::Table;
 use crate::verbs::run;
 use clap::Args;
 use serde::Serialize;
@@ -16,6 +15,7 @@ use slackline_mpi::action::Activity;
 use slackline_mpi::settings::{ReplaySettings, read_toml, split_pair};
 use slackline_mpi::timeline::{Span, Timeline};
 use slackline_mpi::{ReplayError, Replayed, Traces};
+use slackline_report::table::Table;
 use slackline_view::gantt::{self, SvgOptions};
 use slackline_view::{Bar, Category, Chart, Group, Look};
 use std::collections::BTreeMap;
@@ -307,7 +307,7 @@ fn write_timeline(
         "paje" | "trace" => files.write(path, |out| timeline.write_paje(out))?,
         "svg" | "png" => {
             let svg = gantt::svg(&chart(timeline, outcome), &SvgOptions::default());
-            crate::picture::write(files, path, &svg)?;
+            slackline_report::picture::write(files, path, &svg)?;
         }
         _ => {
             return Err(Failure::input(format!("{}: no format of this name", path.display()))

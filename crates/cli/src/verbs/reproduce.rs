@@ -3,13 +3,13 @@
 use crate::output::Output;
 use crate::path_check::Files;
 use crate::progress::Bar;
-use crate::table::{Table, wrap};
 use clap::Args;
 use serde::Serialize;
 use slackline_core::{Failure, schema};
 use slackline_lab::papers::{self, Claim, Options, Paper, Progress, Report, Size, Verdict, Watch};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::units::fmt_seconds;
+use slackline_report::table::{Table, wrap};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

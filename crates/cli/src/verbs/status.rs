@@ -1,13 +1,13 @@
 //! `slackline status`: the state of a real run, also while it is under way.
 
-use super::run::clock::{Clock, now};
 use crate::output::Output;
-use crate::table::{Table, count, cut, wrap};
 use clap::Args;
 use slackline_core::Failure;
+use slackline_core::run::clock::{Clock, now};
 use slackline_core::run::history::RunHistory;
 use slackline_core::run::status::{RunState, StatusReport};
 use slackline_model::units::fmt_seconds;
+use slackline_report::table::{Table, count, cut, wrap};
 use std::path::PathBuf;
 
 /// Attempts under way, and failed tasks, that are shown.

@@ -1,10 +1,8 @@
 //! `slackline versus`: the instance on which one method is worst against another.
 
-use super::compare::report::number;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
 use slackline_core::schema::names;
@@ -14,6 +12,8 @@ use slackline_lab::versus::{Bounds, Drawn, Found, Search, drawn, schedule, worst
 use slackline_model::Problem;
 use slackline_model::nearest::did_you_mean;
 use slackline_react::registry as policies;
+use slackline_report::compare::text::number;
+use slackline_report::table::Table;
 use slackline_schedule::registry::{ALL, Family, find};
 use slackline_view::plot::{Cell, matrix};
 use slackline_view::{Chart, gantt};
@@ -155,7 +155,7 @@ impl Versus {
         }
         if let Some(path) = &self.gantt {
             let svg = charts(&a, &b, &found)?;
-            crate::picture::write(&output.files, path, &svg)?;
+            slackline_report::picture::write(&output.files, path, &svg)?;
         }
         if self.json {
             return output.json(&VersusDocument {
@@ -217,7 +217,7 @@ impl Versus {
             let note =
                 format!("at least: rows over columns, {} problems tried per cell", self.iterations);
             let svg = matrix("Worst ratios found", &note, &names, &names, &cells);
-            crate::picture::write(&output.files, path, &svg)?;
+            slackline_report::picture::write(&output.files, path, &svg)?;
         }
         if self.json {
             return output.json(&TableDocument {

@@ -1,17 +1,17 @@
 //! `slackline what-if`: the same run on changed platforms.
 
-use super::compare::report::number;
 use crate::input::{LimitOptions, Sources, seconds};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::set_option::SetOptions;
-use crate::table::Table;
 use clap::Args;
 use slackline_core::Failure;
 use slackline_core::request::{DataPlace, SimulationSetup};
 use slackline_core::what_if::{WhatIfChange, WhatIfReport, WhatIfRun, parse_changes, what_if};
 use slackline_model::platform::Change;
 use slackline_model::units::fmt_seconds;
+use slackline_report::compare::text::number;
+use slackline_report::table::Table;
 use std::path::PathBuf;
 
 /// Simulate a run on changed platforms: more cores, faster links, more hosts

@@ -2,6 +2,7 @@
 
 mod again;
 mod clean;
+pub mod clock;
 pub mod history;
 pub mod page;
 mod published;

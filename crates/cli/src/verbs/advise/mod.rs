@@ -6,13 +6,13 @@ use super::import::{records, without_common};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::{Table, count, cut, wrap};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use slackline_analysis::sizing::{self, Amount};
 use slackline_core::advice::{Advice, KindAdvice, Memory};
 use slackline_import::{Engine, RecordedRun};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
+use slackline_report::table::{Table, count, cut, wrap};
 use std::path::PathBuf;
 
 /// Advise what tasks should request next time, from what they used in recorded runs

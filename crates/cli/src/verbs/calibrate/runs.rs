@@ -2,7 +2,6 @@
 
 use crate::input::read_document;
 use crate::output::Output;
-use crate::table::{Table, kind_name};
 use crate::verbs::generate::recorded_machines;
 use clap::Args;
 use serde::Serialize;
@@ -22,6 +21,7 @@ use slackline_model::platform::{Charges, Profile};
 use slackline_model::scenario::{HostWorld, LinkWorld, World};
 use slackline_model::units::{fmt_rate, fmt_seconds};
 use slackline_model::{FileId, Platform, TaskId, Workflow};
+use slackline_report::table::{Table, kind_name};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

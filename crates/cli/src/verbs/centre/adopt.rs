@@ -3,8 +3,6 @@
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::{Table, count};
-use crate::verbs::compare::html::{STYLE, escaped, picture};
 use clap::Args;
 use serde::Serialize;
 use slackline_analysis::statistics::wilson;
@@ -15,6 +13,8 @@ use slackline_generate::workload::Lublin;
 use slackline_lab::adopt::{Adoption, FALSE_GAIN_RATE, Question, Side, Trials, Workload};
 use slackline_lab::compare::{Change, Limits, Verdict};
 use slackline_model::units::fmt_seconds;
+use slackline_report::compare::html::{STYLE, escaped, picture};
+use slackline_report::table::{Table, count};
 use slackline_view::plot::{self, BoxPlot};
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -6,13 +6,13 @@ use super::stack::{Ordered, done, failure, read};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::picture;
-use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
 use slackline_centre::stack::{self, Attributed, Attribution, Case, Component, Switches, Validity};
 use slackline_core::schema::names;
 use slackline_model::units::fmt_seconds;
+use slackline_report::picture;
+use slackline_report::table::Table;
 use slackline_view::plot::{Cell, matrix};
 use std::path::PathBuf;
 

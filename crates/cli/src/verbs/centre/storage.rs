@@ -4,12 +4,12 @@ use super::Number;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::{Table, count};
 use clap::Args;
 use serde::{Serialize, Serializer};
 use slackline_centre::storage::{self, Answer, Case, Dates, Operation, Refused, Script, Space};
 use slackline_core::schema::names;
 use slackline_model::units::fmt_seconds;
+use slackline_report::table::{Table, count};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -1,11 +1,10 @@
 //! Campaigns and their results: `slackline compare CAMPAIGN.toml`, `RESULTS.db`, `A.db B.db -o C.db`.
 
-use super::{Compare, html, report};
+use super::Compare;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::Output;
 use crate::progress::Bar;
-use crate::table::count;
 use serde::Serialize;
 use slackline_core::schema::names;
 use slackline_formats::csv::Csv;
@@ -15,6 +14,8 @@ use slackline_lab::campaign::{
 };
 use slackline_lab::compare::{Comparison, Options, compare};
 use slackline_model::nearest::did_you_mean;
+use slackline_report::compare::{html, text};
+use slackline_report::table::count;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
@@ -307,7 +308,7 @@ impl Compare {
                         };
                         output.say(&format!("{gap}{}\n", output.bold(judged)))?;
                     }
-                    report::tell(comparison, output)?;
+                    text::tell(comparison, output)?;
                 }
                 Ok(())
             }
@@ -336,7 +337,7 @@ impl Compare {
             version: VERSION,
             command: self.command(),
         };
-        html::page(&about, comparisons, &html::gantts(campaign))
+        html::page(&about, comparisons, &html::gantts(campaign, VERSION))
     }
 
     /// Writes everything that is needed to run the campaign again elsewhere, and its outcome.

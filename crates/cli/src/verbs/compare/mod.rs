@@ -1,9 +1,7 @@
 //! `slackline compare`: methods compared by results of runs.
 
 mod campaign;
-pub(super) mod html;
 mod regression;
-pub(super) mod report;
 mod slurm;
 
 use crate::failure::Failure;
@@ -14,6 +12,7 @@ use slackline_analysis::statistics::{Scale, Sense};
 use slackline_formats::csv::Csv;
 use slackline_lab::campaign::{MethodKind, Shard, Store};
 use slackline_lab::compare::{Comparison, Options, compare};
+use slackline_report::compare::{html, text};
 use std::path::{Path, PathBuf};
 
 /// Compare methods by results of runs, with the statistics that a reviewer expects
@@ -244,7 +243,7 @@ impl Compare {
             }
             for extension in ["svg", "png"] {
                 let path = folder.join(format!("{name}.{extension}"));
-                crate::picture::write(&output.files, &path, &svg)?;
+                slackline_report::picture::write(&output.files, &path, &svg)?;
             }
             names.push(name);
         }
@@ -290,7 +289,7 @@ impl Compare {
     }
 
     fn show_one(&self, comparison: &Comparison, output: &mut Output) -> Result<(), Failure> {
-        if self.json { output.json(comparison) } else { report::tell(comparison, output) }
+        if self.json { output.json(comparison) } else { text::tell(comparison, output) }
     }
 
     /// Refuses options that mean nothing for these files.

@@ -3,9 +3,9 @@
 use super::{Compare, Require, read, share};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::table::{Table, count};
 use slackline_analysis::statistics::Sense;
 use slackline_lab::compare::{Change, Family, Limits, Regression, Verdict, no_regression};
+use slackline_report::table::{Table, count};
 use std::collections::HashMap;
 
 impl Compare {
@@ -75,7 +75,9 @@ fn tell(found: &Regression, output: &mut Output) -> Result<(), Failure> {
     head.push("<verdict");
     let mut table = Table::new(&head);
     for metric in &found.metrics {
-        let number = |value: Option<f64>| value.map_or("-".to_string(), super::report::number);
+        let number = |value: Option<f64>| {
+            value.map_or("-".to_string(), slackline_report::compare::text::number)
+        };
         let mut row = vec![
             metric.metric.clone(),
             number(metric.old),
@@ -89,7 +91,7 @@ fn tell(found: &Regression, output: &mut Output) -> Result<(), Failure> {
             },
         ];
         if has_tolerance {
-            let tolerated = super::report::number(metric.tolerance * 100.0);
+            let tolerated = slackline_report::compare::text::number(metric.tolerance * 100.0);
             row.push(format!("{tolerated} %"));
         }
         row.push(metric.verdict.name().to_string());
@@ -115,7 +117,7 @@ fn tell(found: &Regression, output: &mut Output) -> Result<(), Failure> {
         Verdict::Held | Verdict::Gain => "Held: nothing became worse than tolerated.",
     };
     output.say(&format!("\n{}\n", output.bold(verdict)))?;
-    output.say(&crate::table::wrap(&words(found), 2, output.width))
+    output.say(&slackline_report::table::wrap(&words(found), 2, output.width))
 }
 
 /// The metrics of each verdict in words.

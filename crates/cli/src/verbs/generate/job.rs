@@ -4,7 +4,6 @@ use super::write::{Form, GeneratedFile, GeneratedInput, Thing};
 use crate::input::{read_document, read_platform, read_workflow};
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::{Table, count};
 use clap::ArgMatches;
 use serde::Serialize;
 use slackline_core::{Failure, schema};
@@ -19,6 +18,7 @@ use slackline_generate::workflow::like::Likeness;
 use slackline_generate::workflow::runnable::Runnable;
 use slackline_model::units::Quantity;
 use slackline_model::{Platform, Problem, Scenario, Workflow};
+use slackline_report::table::{Table, count};
 use slackline_schedule::{Request, registry};
 use std::path::{Path, PathBuf};
 

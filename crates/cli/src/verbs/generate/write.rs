@@ -1,6 +1,5 @@
 //! Generated inputs, and the forms they are written in.
 
-use crate::table::count;
 use crate::verbs::burn;
 use serde::Serialize;
 use slackline_core::Failure;
@@ -12,6 +11,7 @@ use slackline_generate::Seed;
 use slackline_generate::population::Member;
 use slackline_generate::registry::{self, Family};
 use slackline_model::{Platform, Scenario, Workflow};
+use slackline_report::table::count;
 use std::io::Write;
 use std::path::Path;
 

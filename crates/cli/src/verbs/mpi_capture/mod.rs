@@ -124,8 +124,8 @@ impl MpiCapture {
         let actions: usize = traces.iter().map(|trace| trace.actions).sum();
         output.say(&format!(
             "{} of {} recorded in {}\n",
-            crate::table::count(actions, "action"),
-            crate::table::count(traces.len(), "rank"),
+            slackline_report::table::count(actions, "action"),
+            slackline_report::table::count(traces.len(), "rank"),
             self.output.display()
         ))
     }

@@ -2,7 +2,6 @@
 
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::{Table, count};
 use crate::verbs::centre::recorded;
 use clap::Args;
 use slackline_core::Failure;
@@ -12,6 +11,7 @@ use slackline_formats::platform_toml;
 use slackline_lab::site_logs::{BandwidthPolicy, SiteLogs, SitePicture};
 use slackline_model::names::printable;
 use slackline_model::units::fmt_seconds;
+use slackline_report::table::{Table, count};
 use std::path::{Path, PathBuf};
 
 /// Put together a platform from logs: hosts, bandwidths, queue waits, with where each value comes from

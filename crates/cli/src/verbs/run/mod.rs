@@ -1,8 +1,6 @@
 //! `slackline run`: a workflow on real machines, under the policy that was tried in the simulator.
 
-pub(crate) mod clock;
 pub(super) mod detach;
-mod document;
 mod notify;
 pub(crate) mod view;
 
@@ -11,8 +9,6 @@ use crate::model;
 use crate::output::Output;
 use crate::request::printed;
 use crate::set_option::SetOptions;
-use crate::verbs::simulate::report;
-use crate::verbs::simulate::workflow::draw;
 use clap::{Args, ValueEnum};
 use slackline_core::request::{
     ExecutionSettings, InputPlace, KeptFiles, PublishedAs, QUEUE_INTERVALS, RunRequest,
@@ -27,6 +23,9 @@ use slackline_core::{Failure, SimulationReport};
 use slackline_formats::FileAccess;
 use slackline_formats::trace::{self, TraceFormat};
 use slackline_model::Problem;
+use slackline_report::run::text as document;
+use slackline_report::simulation::picture::draw;
+use slackline_report::simulation::text as report;
 use std::path::{Path, PathBuf};
 
 /// Run a workflow on real machines under a policy

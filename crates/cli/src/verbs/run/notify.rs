@@ -1,7 +1,7 @@
 //! The command that is carried out when a run is over.
 
-use super::clock::now;
 use crate::output::Output;
+use slackline_core::run::clock::now;
 use slackline_core::run::history::RunHistory;
 use std::path::Path;
 use std::process::{Command, Stdio};

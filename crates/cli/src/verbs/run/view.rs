@@ -1,11 +1,11 @@
 //! A run under way: on a terminal the tasks of each host, elsewhere a line now and then; failures
 //! are told at once.
 
-use super::clock::{Clock, now as seconds_since_1970};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use slackline_core::RunView;
 use slackline_core::forecast::{Band, Pending, PendingTask};
 use slackline_core::run::RecordedFailure as Failure;
+use slackline_core::run::clock::{Clock, now as seconds_since_1970};
 use slackline_engine::{Counters, RunSnapshot};
 use slackline_model::names::printable;
 use slackline_model::units::fmt_seconds;

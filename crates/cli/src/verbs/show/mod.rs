@@ -1,28 +1,19 @@
 //! `slackline show`: what is in a file.
 
-mod definition;
-mod document;
-pub(crate) mod platform;
-mod workflow;
-
 use crate::input::{ParamOptions, Sources, format_parser, read_document_with, read_platform};
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::picture;
-use crate::table::count;
-use crate::verbs::choices;
-use crate::verbs::run::clock::now;
 use crate::verbs::status;
 use clap::Args;
 use slackline_core::choices::{Named, PartFacts, part_facts};
-use slackline_core::explanation::{self, Explanation};
-use slackline_core::file_kind as contents;
+use slackline_core::explanation::Explanation;
 use slackline_core::input::{Past, format_of};
 use slackline_core::request::ModelSettings;
+use slackline_core::run::clock::now;
 use slackline_core::run::history::RunHistory;
 use slackline_core::run::log_of;
 use slackline_core::schema::names;
-use slackline_core::{Failure, recorded, schema};
+use slackline_core::{Failure, explanation, file_kind as contents, recorded, schema};
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
 };
@@ -30,8 +21,12 @@ use slackline_model::Workflow;
 use slackline_model::control::Control;
 use slackline_model::schedule::Summary;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
-use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
-use slackline_view::{Chart, graph};
+use slackline_report::choices::text;
+use slackline_report::picture;
+use slackline_report::show::{definition, document, platform, workflow};
+use slackline_report::table::count;
+use slackline_view::gantt::{SvgOptions, TerminalOptions};
+use slackline_view::{Chart, gantt, graph};
 use std::path::{Path, PathBuf};
 
 /// Show what is in a file: a workflow, a platform, a schedule, a run, or any document of ours
@@ -206,8 +201,8 @@ impl Show {
             let text = format!(
                 "{}\n\n{}\n{}",
                 output.bold(&headline),
-                choices::report::regions(control),
-                choices::report::parts(control, output.width)
+                text::regions(control),
+                text::parts(control, output.width)
             );
             output.text(&text)?;
         }

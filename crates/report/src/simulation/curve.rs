@@ -1,6 +1,6 @@
 //! Number of finished tasks over time.
 
-use super::report;
+use super::text;
 use slackline_core::simulation::Ran;
 use slackline_model::Problem;
 use slackline_model::trace::Happening;
@@ -29,15 +29,15 @@ fn steps(ran: &Ran) -> Vec<(f64, usize)> {
 }
 
 /// One curve per run.
-pub(super) fn svg(problem: &Problem<'_>, runs: &[Ran]) -> String {
+pub fn svg(problem: &Problem<'_>, runs: &[Ran]) -> String {
     let curve =
         |ran: &Ran| Curve { name: ran.name.clone(), steps: steps(ran), end: ran.outcome.makespan };
     let title = match runs {
-        [one] => report::title(problem, &one.name, false),
-        _ => report::title(problem, "several policies", false),
+        [one] => text::title(problem, &one.name, false),
+        _ => text::title(problem, "several policies", false),
     };
     let facts = match runs {
-        [one] => report::facts(problem, one),
+        [one] => text::facts(problem, one),
         _ => Vec::new(),
     };
     let (curves, tasks) = (runs.iter().map(curve).collect(), problem.tasks());
@@ -45,7 +45,7 @@ pub(super) fn svg(problem: &Problem<'_>, runs: &[Ran]) -> String {
 }
 
 /// When a quarter, half and three quarters of many tasks were done.
-pub(super) fn quarters(problem: &Problem<'_>, ran: &Ran) -> Option<String> {
+pub fn quarters(problem: &Problem<'_>, ran: &Ran) -> Option<String> {
     let tasks = problem.tasks();
     if tasks < FEW {
         return None;

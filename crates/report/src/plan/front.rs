@@ -1,8 +1,7 @@
 //! `slackline plan --front`: time against cost over many planners and budgets.
 
-use super::Outputs;
-use super::report::place;
-use crate::output::Output;
+use super::text::place;
+use crate::Printer;
 use crate::table::Table;
 use slackline_core::Failure;
 use slackline_core::plan::{FrontPlan, FrontReport, three_digits};
@@ -13,22 +12,22 @@ use slackline_schedule::qos::pareto::Point;
 use slackline_view::front::{Front, FrontPoint, svg};
 use std::path::Path;
 
-/// Draws and shows a front.
-pub(super) fn show(
+/// Draws a front into a file, where one is named, and prints it as a document or a table.
+pub fn show(
     problem: &Problem<'_>,
     found: &FrontReport,
     limits: &Limits,
-    outputs: &Outputs,
-    output: &mut Output,
+    (drawn, json): (Option<&Path>, bool),
+    output: &mut dyn Printer,
 ) -> Result<(), Failure> {
-    if let Some(path) = &outputs.front {
+    if let Some(path) = drawn {
         let picture = svg(&picture(problem, &found.points, limits));
-        crate::picture::write(&output.files, path, &picture)?;
+        crate::picture::write(output.files(), path, &picture)?;
     }
-    if outputs.json {
+    if json {
         return output.json(found);
     }
-    tell(problem, &found.points, limits, outputs.front.as_deref(), output)
+    tell(problem, &found.points, limits, drawn, output)
 }
 
 fn tell(
@@ -36,7 +35,7 @@ fn tell(
     points: &[FrontPlan],
     limits: &Limits,
     written: Option<&Path>,
-    output: &mut Output,
+    output: &mut dyn Printer,
 ) -> Result<(), Failure> {
     let best: Vec<&FrontPlan> = points.iter().filter(|p| !p.dominated).collect();
     let headline = format!("{} plans of {}", points.len(), place(problem));
@@ -58,7 +57,7 @@ fn tell(
             kept.to_string(),
         ]);
     }
-    output.say(&table.render(output.width))?;
+    output.say(&table.render(output.style().width))?;
     if let Some(path) = written {
         output.say(&format!("\nPicture written to {}\n", path.display()))?;
     }

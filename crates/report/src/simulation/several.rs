@@ -1,6 +1,6 @@
 //! Text reports on several workflows that shared a platform.
 
-use super::report::blocks;
+use super::text::blocks;
 use crate::table::{Table, count, cut};
 use slackline_analysis::load_series::{LoadSeries, Loads};
 use slackline_analysis::workflow_metrics::{Served, Totals};
@@ -16,7 +16,7 @@ const SHOWN: usize = 24;
 const STEPS: usize = 32;
 
 /// Each workflow, each owner, and all together.
-pub(super) fn tables(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
+pub fn tables(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     let mut text = each(ran, width);
     let owners = ran.by_owner();
     if owners.len() > 1 {
@@ -129,7 +129,7 @@ fn together(ran: &Ran, width: usize) -> String {
 }
 
 /// The courses of a run, with their names.
-pub(super) fn courses(problem: &Problem<'_>, ran: &Ran) -> [(&'static str, LoadSeries); 3] {
+pub fn courses(problem: &Problem<'_>, ran: &Ran) -> [(&'static str, LoadSeries); 3] {
     let Loads { waiting, running, idle } = Loads::of(problem, &ran.outcome, &ran.served);
     [("workflows waiting", waiting), ("workflows running", running), ("processors idle", idle)]
 }
@@ -156,7 +156,7 @@ const EXPLANATION: &str = "
 ";
 
 /// Several policies over the same workflows, the one with the shortest mean time first.
-pub(super) fn compare(runs: &[Ran], width: usize) -> String {
+pub fn compare(runs: &[Ran], width: usize) -> String {
     let headings = [
         "<policy", ">time", ">TTR", ">NTT", ">wins", ">gain", ">overall", ">kept", ">cost",
         ">profit",

@@ -1,12 +1,12 @@
 //! A comparison in words and tables.
 
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::Printer;
 use crate::table::{Table, count};
+use slackline_core::Failure;
 use slackline_lab::compare::{Comparison, Factors, Variation, Warning};
 
 /// A number with four significant digits.
-pub(in crate::verbs) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let size = value.abs();
     match () {
         () if value == 0.0 => "0".to_string(),
@@ -41,7 +41,7 @@ fn p(value: f64) -> String {
 }
 
 /// Prints a comparison: ratios and intervals first.
-pub(super) fn tell(found: &Comparison, output: &mut Output) -> Result<(), Failure> {
+pub fn tell(found: &Comparison, output: &mut dyn Printer) -> Result<(), Failure> {
     let failed = match found.failed {
         0 => String::new(),
         n => format!(", {n} failed"),
@@ -88,7 +88,7 @@ pub(super) fn tell(found: &Comparison, output: &mut Output) -> Result<(), Failur
                 row.rank.map_or("-".into(), |r| format!("{r:.2}")),
             ]);
         }
-        output.say(&methods.render(output.width))?;
+        output.say(&methods.render(output.style().width))?;
         if found.methods.len() < 2 {
             continue;
         }
@@ -121,7 +121,7 @@ pub(super) fn tell(found: &Comparison, output: &mut Output) -> Result<(), Failur
                 row.p_holm.map_or("-".into(), p),
             ]);
         }
-        output.say(&pairs.render(output.width))?;
+        output.say(&pairs.render(output.style().width))?;
         for test in found.tests.iter().filter(|t| group(&t.factors)) {
             let text = format!(
                 "Friedman over {}: p {}; Iman and Davenport: p {}; ranks differ from {:.2} on (Nemenyi).",
@@ -130,16 +130,16 @@ pub(super) fn tell(found: &Comparison, output: &mut Output) -> Result<(), Failur
                 p(test.iman_davenport_p),
                 test.cd
             );
-            output.say(&format!("\n{}", crate::table::wrap(&text, 2, output.width)))?;
+            output.say(&format!("\n{}", crate::table::wrap(&text, 2, output.style().width)))?;
         }
     }
     if let Some(text) = variation(found) {
-        output.say(&format!("\n{}", crate::table::wrap(&text, 2, output.width)))?;
+        output.say(&format!("\n{}", crate::table::wrap(&text, 2, output.style().width)))?;
     }
     if !found.unit.is_empty() {
         let text =
             format!("Inference rests on blocks, one per combination of {}.", found.unit.join(", "));
-        output.say(&format!("\n{}", crate::table::wrap(&text, 2, output.width)))?;
+        output.say(&format!("\n{}", crate::table::wrap(&text, 2, output.style().width)))?;
     }
     for warning in &found.warnings {
         output.warning(&words(warning));
@@ -151,7 +151,7 @@ pub(super) fn tell(found: &Comparison, output: &mut Output) -> Result<(), Failur
 const MOST_SHARES: usize = 8;
 
 /// The allocation of variation in words; none where the table is not balanced.
-pub(super) fn variation(found: &Comparison) -> Option<String> {
+pub fn variation(found: &Comparison) -> Option<String> {
     let named = |v: &Variation| !v.factors.is_empty() && v.share >= 5e-4;
     let shares = found.allocation.iter().filter(|v| named(v)).take(MOST_SHARES);
     let told: Vec<&Variation> = shares.collect();
@@ -169,7 +169,7 @@ pub(super) fn variation(found: &Comparison) -> Option<String> {
 }
 
 /// A warning in words.
-pub(super) fn words(warning: &Warning) -> String {
+pub fn words(warning: &Warning) -> String {
     let place = |factors: &Factors| {
         if factors.0.is_empty() { String::new() } else { format!("{factors}: ") }
     };

@@ -1,7 +1,7 @@
 //! One self-contained page per comparison: words made from the figures, tables, pictures. No network,
 //! no script.
 
-use super::report::{number, variation, words};
+use super::text::{number, variation, words};
 use slackline_lab::campaign::{Campaign, MethodKind};
 use slackline_lab::compare::{Comparison, GroupTable, Pair};
 use slackline_view::plot::{self, BoxPlot, Cell, Line, Point};
@@ -9,20 +9,24 @@ use slackline_view::{Chart, gantt};
 use std::fmt::Write;
 
 /// Subject of a page.
-pub(super) struct About<'a> {
-    pub(super) name: &'a str,
-    pub(super) question: &'a str,
+pub struct About<'a> {
+    /// Title of the page.
+    pub name: &'a str,
+    /// Question that the comparison answers; empty where none was asked.
+    pub question: &'a str,
     /// The campaign file.
-    pub(super) file: &'a str,
-    pub(super) version: &'a str,
+    pub file: &'a str,
+    /// Version of the program that made the results.
+    pub version: &'a str,
     /// Command that makes the page again.
-    pub(super) command: String,
+    pub command: String,
 }
 
 /// A method and the points of its performance profile.
 type Profile = (String, Vec<(f64, f64)>);
 
-pub(in crate::verbs) const STYLE: &str = "\
+/// Style sheet of pages.
+pub const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}\
 h1{font-size:1.6rem;margin:.5rem 0}h2{font-size:1.2rem;margin:2rem 0 .5rem}h3{font-size:1rem;margin:1.2rem 0 .3rem}\
 figure{margin:1rem 0}img{max-width:100%;height:auto;border:1px solid #8884;border-radius:6px}\
@@ -33,12 +37,13 @@ th:first-child,td:first-child,.l{text-align:left}pre{overflow-x:auto;font-size:.
 @media (prefers-color-scheme:dark){.note{color:#aaa}}\
 @media (max-width:40rem){figure{overflow-x:auto}figure img{max-width:160%}}";
 
-pub(in crate::verbs) fn escaped(text: &str) -> String {
+/// Text with the signs escaped that HTML gives a meaning to.
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// A picture inside the page.
-pub(in crate::verbs) fn picture(out: &mut String, svg: &str, alt: &str) {
+pub fn picture(out: &mut String, svg: &str, alt: &str) {
     let mut data = String::with_capacity(svg.len() * 3 / 2);
     for byte in svg.bytes() {
         match byte {
@@ -64,12 +69,12 @@ pub(in crate::verbs) fn picture(out: &mut String, svg: &str, alt: &str) {
 }
 
 /// The page of results whose making is not known.
-pub(super) fn page_of_results(about: &About<'_>, kinds: &[(MethodKind, Comparison)]) -> String {
+pub fn page_of_results(about: &About<'_>, kinds: &[(MethodKind, Comparison)]) -> String {
     page(about, kinds, &[])
 }
 
 /// The page.
-pub(super) fn page(
+pub fn page(
     about: &About<'_>,
     kinds: &[(MethodKind, Comparison)],
     gantts: &[(String, String)],
@@ -234,7 +239,7 @@ fn sentence(pair: &Pair, metric: &str) -> String {
 const MOST_GROUPS: usize = 8;
 
 /// Titles and pictures of a comparison, for so many groups at most.
-pub(super) fn pictures(found: &Comparison, most: usize) -> Vec<(String, String)> {
+pub fn pictures(found: &Comparison, most: usize) -> Vec<(String, String)> {
     let mut album = Vec::new();
     let metric = &found.metric;
     if let [factor] = found.by.as_slice() {
@@ -493,12 +498,12 @@ fn model(out: &mut String, about: &About<'_>, kinds: &[(MethodKind, Comparison)]
 }
 
 /// Charts of the first draw of the first combination, a method each.
-pub(super) fn gantts(campaign: &Campaign) -> Vec<(String, String)> {
+pub fn gantts(campaign: &Campaign, version: &'static str) -> Vec<(String, String)> {
     let combinations = campaign.combinations();
     let mut charts = Vec::new();
     for kind in [MethodKind::Plan, MethodKind::Simulate] {
         let Some(combination) = combinations.iter().find(|c| c.kind == kind) else { continue };
-        let draw = campaign.draw(*combination, 1, super::campaign::VERSION);
+        let draw = campaign.draw(*combination, 1, version);
         let Ok(stage) = draw.stage() else { continue };
         // Charts of large work say nothing on a page.
         if stage.workflow.len() > 500 {

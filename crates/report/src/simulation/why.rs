@@ -5,7 +5,8 @@ use slackline_core::simulation::Ran;
 use slackline_model::units::fmt_seconds;
 use slackline_react::{Alternative, Explanation, Transfers};
 
-pub(super) fn told(ran: &Ran, width: usize) -> String {
+/// Alternatives that a policy weighed at each re-planning, as text.
+pub fn told(ran: &Ran, width: usize) -> String {
     let calls = ran.log.calls.iter().filter_map(|call| Some((call.at, call.why.as_ref()?)));
     let mut text = String::new();
     for (at, reasons) in calls {

@@ -1,6 +1,6 @@
 //! Text view of a platform.
 
-use crate::output::Output;
+use crate::Printer;
 use crate::table::{Table, count};
 use serde::Serialize;
 use slackline_core::schema;
@@ -16,12 +16,12 @@ use std::sync::Arc;
 const SHOWN: usize = 24;
 
 /// The text for people.
-pub(super) fn tell(platform: &Platform, output: &Output) -> String {
+pub fn tell(platform: &Platform, output: &dyn Printer) -> String {
     let name = if platform.name().is_empty() { "platform" } else { platform.name() };
     let mut text = format!("{}\n\n", output.bold(name));
-    text.push_str(&facts(platform).render(output.table_width));
+    text.push_str(&facts(platform).render(output.style().table_width));
     text.push('\n');
-    text.push_str(&classes(platform).render(output.table_width));
+    text.push_str(&classes(platform).render(output.style().table_width));
     if platform.classes().len() > SHOWN {
         text.push_str(&format!("  … and {} more kinds\n", platform.classes().len() - SHOWN));
     }
@@ -173,7 +173,7 @@ fn billed(class: &Class) -> String {
 
 /// The JSON document of a platform.
 #[derive(Serialize)]
-pub(crate) struct PlatformDocument<'a> {
+pub struct PlatformDocument<'a> {
     schema: &'static str,
     name: &'a str,
     hosts: usize,
@@ -225,7 +225,8 @@ struct ClassEntry<'a> {
 }
 
 impl<'a> PlatformDocument<'a> {
-    pub(crate) fn of(platform: &'a Platform) -> PlatformDocument<'a> {
+    /// Makes the document of a platform.
+    pub fn of(platform: &'a Platform) -> PlatformDocument<'a> {
         let own = |class: &'a Class| class.resources.as_deref();
         let gpu = |kind: &'a slackline_model::resources::DeviceKind| GpuEntry {
             kind: &kind.name,

@@ -1,7 +1,7 @@
 //! Any document that a verb prints with `--json` or writes as JSON Lines: single members as a list,
 //! lists of objects as tables.
 
-use crate::output::Output;
+use crate::Printer;
 use crate::table::{Table, count, cut};
 use serde_json::{Map, Number, Value};
 use slackline_formats::FormatError;
@@ -18,7 +18,7 @@ const TERMINAL: usize = 400;
 const KEYS: [&str; 7] = ["name", "task", "id", "algorithm", "policy", "file", "owner"];
 
 /// The document as JSON; of several lines a list.
-pub(super) fn parse(text: &str) -> Result<Value, FormatError> {
+pub fn parse(text: &str) -> Result<Value, FormatError> {
     let fail = |e: serde_json::Error| FormatError::at(e.line().max(1), e.column().max(1), e);
     match serde_json::from_str::<Value>(text) {
         Ok(value) => Ok(value),
@@ -35,11 +35,11 @@ pub(super) fn parse(text: &str) -> Result<Value, FormatError> {
 }
 
 /// The document for people.
-pub(super) fn tell(schema: &str, text: &str, output: &Output) -> Result<String, FormatError> {
+pub fn tell(schema: &str, text: &str, output: &dyn Printer) -> Result<String, FormatError> {
     let mut out = format!("{}\n", output.bold(schema));
     match parse(text)? {
-        Value::Object(members) => object(&members, &mut out, output.table_width),
-        Value::Array(lines) => log(&lines, &mut out, output.table_width),
+        Value::Object(members) => object(&members, &mut out, output.style().table_width),
+        Value::Array(lines) => log(&lines, &mut out, output.style().table_width),
         _ => {}
     }
     Ok(out)

@@ -1,12 +1,10 @@
 //! Workflows with choices and loops on leased machines: what people read and see of plans, runs and forecasts.
 
-mod picture;
-pub(super) mod report;
-
 use crate::output::Output;
-use crate::picture::write;
 use slackline_core::Failure;
 use slackline_core::choices::{ChoicesInput, Simulated};
+use slackline_report::choices::{picture, text};
+use slackline_report::picture::write;
 use std::path::Path;
 
 /// Prints the plan; fails (after the report) where a part does not keep to its money.
@@ -16,7 +14,7 @@ pub(super) fn plan(input: &ChoicesInput, json: bool, output: &mut Output) -> Res
     if json {
         output.json(&planned.report())?
     } else {
-        report::plan(&planned, output)?
+        text::plan(&planned, output)?
     }
     planned.verdict()
 }
@@ -44,9 +42,9 @@ pub(super) fn simulate(
         return output.json(&input.report(&planned, &simulated));
     }
     match &simulated {
-        Simulated::Run(run) => report::run(&planned, run, output)?,
+        Simulated::Run(run) => text::run(&planned, run, output)?,
         Simulated::Forecast(forecast) => {
-            report::forecast(&planned, forecast, (input.limits.deadline, input.seed()), output)?;
+            text::forecast(&planned, forecast, (input.limits.deadline, input.seed()), output)?;
         }
     }
     match gantt {

@@ -1,12 +1,12 @@
 //! The short form of a workflow whose tasks were expanded from samples and parameters.
 
-use crate::output::Output;
+use crate::Printer;
 use crate::table::{Table, count, cut};
 use serde::Serialize;
 use slackline_formats::document::{Definition, Parameter, Template};
 
 /// The text for people: a line for each task as it is written.
-pub(super) fn tell(definition: &Definition, output: &Output) -> String {
+pub fn tell(definition: &Definition, output: &dyn Printer) -> String {
     let mut head = format!("written as {}", count(definition.templates.len(), "task"));
     if let Some(sheet) = &definition.sheet {
         head.push_str(&format!(", samples of {sheet}"));
@@ -24,7 +24,7 @@ pub(super) fn tell(definition: &Definition, output: &Output) -> String {
             cut(&template.first, 30),
         ]);
     }
-    text.push_str(&table.render(output.table_width));
+    text.push_str(&table.render(output.style().table_width));
     for parameter in &definition.parameters {
         let given = if parameter.is_set { " (given)" } else { "" };
         text.push_str(&format!("{} = {}{given}\n", parameter.name, parameter.value));
@@ -34,7 +34,7 @@ pub(super) fn tell(definition: &Definition, output: &Output) -> String {
 
 /// The document for machines.
 #[derive(Serialize)]
-pub(super) struct DefinitionDocument<'a> {
+pub struct DefinitionDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     sheet: Option<&'a str>,
     rows: usize,
@@ -59,7 +59,8 @@ struct TemplateEntry<'a> {
 }
 
 impl<'a> DefinitionDocument<'a> {
-    pub(super) fn of(definition: &'a Definition) -> DefinitionDocument<'a> {
+    /// Makes the document of a definition.
+    pub fn of(definition: &'a Definition) -> DefinitionDocument<'a> {
         let parameter =
             |p: &'a Parameter| ParameterEntry { name: &p.name, value: &p.value, given: p.is_set };
         let template = |t: &'a Template| TemplateEntry {

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A run as a Gantt chart of its task instances.
-pub(super) fn run(planned: &PlannedChoices<'_>, run: &Run) -> Result<String, Failure> {
+pub fn run(planned: &PlannedChoices<'_>, run: &Run) -> Result<String, Failure> {
     let PlannedChoices { template, platform, kinds, .. } = planned;
     let given = run.outcomes.iter().map(|(decision, outcome)| {
         let outcome = template.control.outcome_name(decision, *outcome);
@@ -40,7 +40,7 @@ pub(super) fn run(planned: &PlannedChoices<'_>, run: &Run) -> Result<String, Fai
 }
 
 /// The distribution of makespan and cost, and what the decisions make of it.
-pub(super) fn forecast(
+pub fn forecast(
     planned: &PlannedChoices<'_>,
     forecast: &Forecast,
     deadline: Option<f64>,

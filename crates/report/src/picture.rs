@@ -24,7 +24,7 @@ impl PictureFormat {
 }
 
 /// Fails where the extension of a picture means nothing here.
-pub(crate) fn check(option: &str, path: &Path) -> Result<(), Failure> {
+pub fn check(option: &str, path: &Path) -> Result<(), Failure> {
     if PictureFormat::of(path).is_some() {
         return Ok(());
     }
@@ -38,7 +38,7 @@ pub(crate) fn check(option: &str, path: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a picture as its extension says.
-pub(crate) fn write(files: &FileAccess, path: &Path, svg: &str) -> Result<(), Failure> {
+pub fn write(files: &FileAccess, path: &Path, svg: &str) -> Result<(), Failure> {
     let png = match PictureFormat::of(path) {
         Some(PictureFormat::Png) => Some(slackline_view::png(svg).map_err(Failure::work)?),
         _ => None,

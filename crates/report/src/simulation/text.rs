@@ -1,9 +1,9 @@
 //! Text reports on simulated runs: one in detail, several side by side.
 
 use super::{curve, several};
-use crate::output::Output;
+use crate::Printer;
+use crate::plan::text::beside_recorded;
 use crate::table::{Table, count, cut, wrap};
-use crate::verbs::plan::beside_recorded;
 use slackline_core::simulation::Ran;
 use slackline_core::{Failure, plan_check};
 use slackline_engine::Usage;
@@ -23,13 +23,14 @@ fn how(real: bool) -> &'static str {
     if real { "run" } else { "simulated" }
 }
 
-pub(super) fn title(problem: &Problem<'_>, name: &str, real: bool) -> String {
+/// Title of a chart of a run.
+pub fn title(problem: &Problem<'_>, name: &str, real: bool) -> String {
     let (workflow, platform) = (problem.workflow().name(), problem.platform().name());
     format!("{workflow} on {platform}, {} with {name}", how(real))
 }
 
 /// The line under the title of a chart.
-pub(super) fn facts(problem: &Problem<'_>, ran: &Ran) -> Vec<String> {
+pub fn facts(problem: &Problem<'_>, ran: &Ran) -> Vec<String> {
     let c = &ran.outcome.counters;
     let length = match ran.unfinished() {
         None => format!("makespan {}", fmt_seconds(ran.outcome.makespan)),
@@ -51,31 +52,27 @@ pub(super) fn facts(problem: &Problem<'_>, ran: &Ran) -> Vec<String> {
 }
 
 /// One run: figures, chart, busiest hosts and links.
-pub(in crate::verbs) fn one(
-    problem: &Problem<'_>,
-    ran: &Ran,
-    output: &mut Output,
-) -> Result<(), Failure> {
+pub fn one(problem: &Problem<'_>, ran: &Ran, output: &mut dyn Printer) -> Result<(), Failure> {
     let headline = output.bold(&title(problem, &ran.name, ran.real));
     output.say(&format!("{headline}\n\n"))?;
     if !ran.outcomes.is_empty() {
         let text = format!("Decisions: {}.", ran.outcomes.join(", "));
-        output.say(&format!("{}\n", wrap(&text, 0, output.width)))?;
+        output.say(&format!("{}\n", wrap(&text, 0, output.style().width)))?;
     }
-    output.say(&summary(problem, ran, output.width))?;
+    output.say(&summary(problem, ran, output.style().width))?;
     output.say("\n")?;
     if !ran.served.is_empty() {
-        output.say(&several::tables(problem, ran, output.width))?;
+        output.say(&several::tables(problem, ran, output.style().width))?;
         output.say("\n")?;
     }
     let chart = Chart::of_trace(problem, &ran.outcome.trace).without_idle_hosts();
     let options = TerminalOptions {
-        width: output.width,
-        colour: output.colour,
+        width: output.style().width,
+        colour: output.style().colour,
         ..TerminalOptions::default()
     };
     output.say(&gantt::terminal(&chart, &options))?;
-    output.say(&usage(problem, ran, output.width))
+    output.say(&usage(problem, ran, output.style().width))
 }
 
 fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
@@ -228,7 +225,8 @@ fn usage(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     text
 }
 
-pub(super) fn blocks(steps: &[f64]) -> String {
+/// Levels as a line of block characters, the highest of them full.
+pub fn blocks(steps: &[f64]) -> String {
     const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     steps.iter().map(|s| LEVELS[(s.clamp(0.0, 1.0) * 8.0).round() as usize]).collect()
 }
@@ -243,10 +241,10 @@ const EXPLANATION: &str = "
 ";
 
 /// Several policies, the shortest run first, those that cannot finish last.
-pub(super) fn compare(
+pub fn compare(
     problem: &Problem<'_>,
     runs: &[Ran],
-    output: &mut Output,
+    output: &mut dyn Printer,
 ) -> Result<(), Failure> {
     let (workflow, platform) = (problem.workflow().name(), problem.platform().name());
     let headline =
@@ -276,16 +274,16 @@ pub(super) fn compare(
             c.hosts_lost.to_string(),
         ]);
     }
-    output.say(&table.render(output.width))?;
+    output.say(&table.render(output.style().width))?;
     output.say(EXPLANATION)?;
     if runs.iter().all(|r| r.beside.is_some()) {
         output.say("\n")?;
-        output.say(&several::compare(runs, output.width))?;
+        output.say(&several::compare(runs, output.style().width))?;
     }
     for ran in sorted {
         if let Some(why) = ran.unfinished() {
             let text = format!("{} cannot finish: {why}", ran.name);
-            output.say(&format!("\n{}", wrap(&text, 2, output.width)))?;
+            output.say(&format!("\n{}", wrap(&text, 2, output.style().width)))?;
         }
     }
     Ok(())

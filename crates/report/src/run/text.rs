@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const SHOWN: usize = 10;
 
 /// The work in a used folder: a line for each task, with the reason.
-pub(super) fn agenda(part: &Definition, most: usize, width: usize) -> String {
+pub fn agenda(part: &Definition, most: usize, width: usize) -> String {
     let mut text = String::new();
     for change in &part.changes {
         text += &wrap(&printable(change), 0, width);
@@ -44,7 +44,7 @@ pub(super) fn agenda(part: &Definition, most: usize, width: usize) -> String {
 }
 
 /// The results that were kept in a used folder.
-pub(super) fn redone(finished: &FinishedRun) -> String {
+pub fn redone(finished: &FinishedRun) -> String {
     if finished.redo.is_empty() && finished.up_to_date == 0 {
         return String::new();
     }
@@ -52,7 +52,7 @@ pub(super) fn redone(finished: &FinishedRun) -> String {
 }
 
 /// All that a rehearsal did, for people: which task ran where and when, what was moved.
-pub(super) fn whole_plan(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
+pub fn whole_plan(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     let (workflow, platform) = (problem.workflow(), problem.platform());
     let mut placed: Vec<(&Placement, TaskId)> = workflow
         .tasks()
@@ -93,7 +93,7 @@ pub(super) fn whole_plan(problem: &Problem<'_>, ran: &Ran, width: usize) -> Stri
 
 /// The tasks of a run that failed, for people; empty where none did. Those that were not done in the end
 /// are all named.
-pub(super) fn failures(problem: &Problem<'_>, finished: &FinishedRun, width: usize) -> String {
+pub fn failures(problem: &Problem<'_>, finished: &FinishedRun, width: usize) -> String {
     let mut attempts: BTreeMap<TaskId, Vec<&Failure>> = BTreeMap::new();
     for failure in &finished.failures {
         attempts.entry(failure.task).or_default().push(failure);

@@ -4,15 +4,17 @@ use slackline_model::names::printable;
 
 /// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
+    /// Left-aligned; cut where there is no room.
     Left,
+    /// Right-aligned, as numbers are.
     Right,
     /// Left-aligned, for values that must not be cut.
     Whole,
 }
 
 /// A table of text.
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
     /// Headings of columns that may be left out, the first ones first.
@@ -21,7 +23,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// A table with these headings; `<` in front aligns left, `>` right, `=` left and never cut.
-    pub(crate) fn new(headings: &[&str]) -> Table {
+    pub fn new(headings: &[&str]) -> Table {
         let column = |heading: &&str| match heading.split_at_checked(1) {
             Some((">", name)) => (name.to_string(), Align::Right),
             Some(("<", name)) => (name.to_string(), Align::Left),
@@ -32,12 +34,13 @@ impl Table {
         Table { columns, rows: Vec::new(), spare: Vec::new() }
     }
 
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    /// Adds a row, a text for each column.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().map(|cell| printable(&cell).into_owned()).collect());
     }
 
     /// Columns left out, one after the other, where the table is wider than the terminal.
-    pub(crate) fn sparing(self, spare: &[&'static str]) -> Table {
+    pub fn sparing(self, spare: &[&'static str]) -> Table {
         Table { spare: spare.to_vec(), ..self }
     }
 
@@ -53,7 +56,7 @@ impl Table {
     }
 
     /// The text, every line indented by two and free of trailing blanks.
-    pub(crate) fn render(mut self, width: usize) -> String {
+    pub fn render(mut self, width: usize) -> String {
         let mut widths = self.widths();
         for spare in std::mem::take(&mut self.spare) {
             if total(&widths) <= width {
@@ -104,12 +107,12 @@ impl Table {
 }
 
 /// `1 task`, `2 tasks`.
-pub(crate) fn count(number: usize, what: &str) -> String {
+pub fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The name of a kind of tasks; those without one have a name, too.
-pub(crate) fn kind_name(kind: &str) -> &str {
+pub fn kind_name(kind: &str) -> &str {
     if kind.is_empty() { "(none)" } else { kind }
 }
 
@@ -123,7 +126,7 @@ fn length(text: &str) -> usize {
 }
 
 /// The text in lines of at most `width`, each indented.
-pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
+pub fn wrap(text: &str, indent: usize, width: usize) -> String {
     let mut out = String::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -140,7 +143,7 @@ pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
 }
 
 /// The text without its middle where it is too long: names that begin alike end differently.
-pub(crate) fn cut(text: &str, width: usize) -> String {
+pub fn cut(text: &str, width: usize) -> String {
     if length(text) <= width {
         return text.to_string();
     }

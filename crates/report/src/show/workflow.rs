@@ -1,7 +1,7 @@
 //! Text view of a workflow.
 
-use crate::input::machines;
-use crate::output::Output;
+use crate::Printer;
+use crate::past::machines;
 use crate::table::{Table, count, cut, kind_name};
 use serde::Serialize;
 use slackline_core::input::Past;
@@ -18,7 +18,7 @@ use std::fmt::Write;
 const USUAL_BANDWIDTH: f64 = 125e6;
 
 /// Figures of a workflow.
-pub(super) struct Facts {
+pub struct Facts {
     shape: Shape,
     critical: CriticalPath,
     /// Seconds of all tasks on one reference processor.
@@ -51,7 +51,7 @@ fn seconds(workflow: &Workflow, task: TaskId) -> f64 {
 
 impl Facts {
     /// The figures; with a platform, times are means over its processors.
-    pub(super) fn of(workflow: &Workflow, platform: Option<&Platform>) -> Result<Facts, Failure> {
+    pub fn of(workflow: &Workflow, platform: Option<&Platform>) -> Result<Facts, Failure> {
         let total: f64 = workflow.tasks().map(|t| seconds(workflow, t)).sum();
         let (ccr, ccr_on) = match platform {
             Some(platform) => {
@@ -78,7 +78,7 @@ impl Facts {
     }
 
     /// The text for people.
-    pub(super) fn tell(&self, workflow: &Workflow, past: &Past, output: &Output) -> String {
+    pub fn tell(&self, workflow: &Workflow, past: &Past, output: &dyn Printer) -> String {
         let mut text = format!("{}\n\n", output.bold(workflow.name()));
         let mut table = Table::new(&["<", "<"]);
         let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
@@ -101,7 +101,10 @@ impl Facts {
                 count(self.shape.width() as usize, "task")
             ),
         );
-        row("shape", sparkline(&self.shape.widths, output.width.saturating_sub(24).min(60)));
+        row(
+            "shape",
+            sparkline(&self.shape.widths, output.style().width.saturating_sub(24).min(60)),
+        );
         row("work", self.work(workflow));
         if past.times != Times::Work {
             row("times", past.times.to_string());
@@ -133,10 +136,10 @@ impl Facts {
         if !workflow.members().is_empty() {
             row("joined from", format!("{} workflows", workflow.members().len()));
         }
-        text.push_str(&table.render(output.table_width));
+        text.push_str(&table.render(output.style().table_width));
         if self.kinds.len() > 1 || self.kinds.first().is_some_and(|k| !k.name.is_empty()) {
             text.push('\n');
-            text.push_str(&self.kind_table(output.table_width));
+            text.push_str(&self.kind_table(output.style().table_width));
         }
         text
     }
@@ -212,11 +215,7 @@ impl Facts {
     }
 
     /// The document for machines.
-    pub(super) fn document<'a>(
-        &'a self,
-        workflow: &'a Workflow,
-        past: &'a Past,
-    ) -> WorkflowDocument<'a> {
+    pub fn document<'a>(&'a self, workflow: &'a Workflow, past: &'a Past) -> WorkflowDocument<'a> {
         WorkflowDocument {
             schema: schema::names::WORKFLOW,
             name: workflow.name(),
@@ -365,7 +364,7 @@ fn sparkline(widths: &[u32], columns: usize) -> String {
 
 /// The JSON document of a workflow.
 #[derive(Serialize)]
-pub(super) struct WorkflowDocument<'a> {
+pub struct WorkflowDocument<'a> {
     schema: &'static str,
     name: &'a str,
     tasks: usize,

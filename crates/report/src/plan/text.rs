@@ -1,19 +1,22 @@
 //! Text reports on plans.
 
+use crate::Printer;
 use crate::table::{Table, count, cut};
 use slackline_analysis::plan_check::Check;
 use slackline_analysis::storage::storage_peaks;
-use slackline_core::plan::{Planned, staging, three_digits};
-use slackline_core::plan_check;
+use slackline_core::plan::{Planned, Plans, is_limited, staging, three_digits};
+use slackline_core::{Failure, plan_check};
 use slackline_model::schedule::{Detail, Limits};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{Problem, ProcId, approx};
 use slackline_schedule::qos::pareto::Aim;
 use slackline_schedule::qos::within_limits::WITHIN_LIMITS;
-use slackline_view::Chart;
+use slackline_view::gantt::TerminalOptions;
+use slackline_view::{Chart, gantt};
+use std::path::Path;
 
 /// Names of workflow and platform.
-pub(super) fn place(problem: &Problem<'_>) -> String {
+pub fn place(problem: &Problem<'_>) -> String {
     let (workflow, platform) = (problem.workflow(), problem.platform());
     let name = |name: &str, what: &str| match name {
         "" => format!("a {what}"),
@@ -31,7 +34,8 @@ pub(super) fn place(problem: &Problem<'_>) -> String {
     )
 }
 
-pub(super) fn chart(problem: &Problem<'_>, plan: &Planned, lower_bound: f64) -> Chart {
+/// Chart of a plan, with its figures as facts.
+pub fn chart(problem: &Problem<'_>, plan: &Planned, lower_bound: f64) -> Chart {
     let mut chart = Chart::of_schedule(problem, &plan.schedule).with_bound(lower_bound);
     chart.title = place(problem);
     chart.facts = vec![format!("planned by {}", plan.algorithm.name)];
@@ -51,7 +55,7 @@ pub(super) fn chart(problem: &Problem<'_>, plan: &Planned, lower_bound: f64) -> 
 const LISTED: usize = 40;
 
 /// Widths and processors of the tasks of a moldable plan; empty for others.
-pub(super) fn widths(problem: &Problem<'_>, plan: &Planned, width: usize) -> String {
+pub fn widths(problem: &Problem<'_>, plan: &Planned, width: usize) -> String {
     let workflow = problem.workflow();
     if !workflow.is_moldable() {
         return String::new();
@@ -76,7 +80,7 @@ pub(super) fn widths(problem: &Problem<'_>, plan: &Planned, width: usize) -> Str
 }
 
 /// Results of each of several workflows; empty where there is one.
-pub(super) fn workflows(plan: &Planned, width: usize) -> String {
+pub fn workflows(plan: &Planned, width: usize) -> String {
     let named = |d: &&(&str, Detail)| d.0 == "workflows";
     let Some((_, Detail::List(rows))) = plan.schedule.details.iter().find(named) else {
         return String::new();
@@ -105,7 +109,7 @@ pub(super) fn workflows(plan: &Planned, width: usize) -> String {
 }
 
 /// Plans that no other one of a search beats in time and money; empty where there is one at most.
-pub(super) fn alternatives(plan: &Planned, width: usize) -> String {
+pub fn alternatives(plan: &Planned, width: usize) -> String {
     const SHOWN: usize = 12;
     let all: Vec<_> = slackline_core::plan::alternatives(&plan.schedule.details).collect();
     if all.len() < 2 {
@@ -163,7 +167,8 @@ fn above_bound(makespan: f64, lower_bound: f64) -> f64 {
     if approx::le(makespan, lower_bound) { 0.0 } else { makespan / lower_bound - 1.0 }
 }
 
-pub(super) fn summary(
+/// Figures of a plan, line by line.
+pub fn summary(
     problem: &Problem<'_>,
     plan: &Planned,
     (lower_bound, recorded): (f64, Option<f64>),
@@ -260,7 +265,7 @@ fn differs(check: &Check) -> bool {
 }
 
 /// Ratio of a forecast to the recorded run of the workflow.
-pub(in crate::verbs) fn beside_recorded(end: f64, recorded: f64) -> String {
+pub fn beside_recorded(end: f64, recorded: f64) -> String {
     let times = recorded / end;
     if end <= 0.0 {
         "the run that the workflow was recorded from".to_string()
@@ -286,7 +291,8 @@ fn plain_seconds(seconds: f64) -> String {
     if seconds < 99.95 { String::new() } else { format!("{seconds:.1} s") }
 }
 
-pub(super) fn comparison(
+/// Table of several plans of one problem.
+pub fn comparison(
     problem: &Problem<'_>,
     plans: &[Planned],
     lower_bound: f64,
@@ -340,4 +346,58 @@ pub(super) fn comparison(
         table.row(cells);
     }
     table.render(width)
+}
+
+/// Prints plans: the best one, and the others beside it; `written` names files that were written.
+pub fn tell(
+    all: &Plans<'_>,
+    is_checked: bool,
+    written: [(&str, Option<&Path>); 2],
+    output: &mut dyn Printer,
+) -> Result<(), Failure> {
+    let Plans { problem, plans, lower_bound, limits, .. } = all;
+    let (best, bound) = (all.best(), (*lower_bound, all.recorded_makespan));
+    let lower_bound = *lower_bound;
+    if plans.len() > 1 {
+        let headline = format!("{} plans of {}", plans.len(), place(problem));
+        output.say(&format!("{}\n\n", output.bold(&headline)))?;
+        output.say(&comparison(problem, plans, lower_bound, output.style().width))?;
+        output.say(&format!(
+            "\n{}\n\n",
+            output.bold(&format!("The plan of {}", best.algorithm.name))
+        ))?;
+        if is_limited(limits) {
+            output.say(&summary(problem, best, bound, limits, output.style().width))?;
+            output.say("\n")?;
+        }
+    } else {
+        let headline = format!("{}, planned by {}", place(problem), best.algorithm.name);
+        output.say(&format!("{}\n\n", output.bold(&headline)))?;
+        output.say(&summary(problem, best, bound, limits, output.style().width))?;
+        output.say("\n")?;
+    }
+    if is_checked && problem.tasks() > plan_check::MOST_TASKS {
+        let text = "Not checked by simulation: more than 100,000 tasks.\n\n";
+        output.say(text)?;
+    }
+    let options = TerminalOptions {
+        width: output.style().width,
+        colour: output.style().colour,
+        ..TerminalOptions::default()
+    };
+    let widths = widths(problem, best, output.style().width);
+    let workflows = workflows(best, output.style().width);
+    let alternatives = alternatives(best, output.style().width);
+    for table in [alternatives, workflows, widths].iter().filter(|t| !t.is_empty()) {
+        output.say(&format!("{table}\n"))?;
+    }
+    let chart = chart(problem, best, lower_bound).without_idle_hosts();
+    output.say(&gantt::terminal(&chart, &options))?;
+    for (index, (what, path)) in
+        written.iter().filter_map(|(what, path)| Some((what, (*path)?))).enumerate()
+    {
+        let gap = if index == 0 { "\n" } else { "" };
+        output.say(&format!("{gap}{what} written to {}\n", path.display()))?;
+    }
+    Ok(())
 }

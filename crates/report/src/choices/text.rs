@@ -1,6 +1,6 @@
 //! Text reports on workflows with choices and loops.
 
-use crate::output::Output;
+use crate::Printer;
 use crate::table::{Table, count, wrap};
 use slackline_analysis::forecast::{Chance, Distribution, Forecast};
 use slackline_core::Failure;
@@ -27,7 +27,7 @@ fn mean_and_sd(count: &Count) -> String {
 }
 
 /// The tree of regions.
-pub(in crate::verbs) fn regions(control: &Control) -> String {
+pub fn regions(control: &Control) -> String {
     let mut out = String::new();
     region(control, RegionId::WORKFLOW, 1, &mut out);
     out
@@ -95,7 +95,7 @@ fn flush(tasks: &mut Vec<&str>, indent: &str, out: &mut String) {
 }
 
 /// Sub-workflows with their executions.
-pub(in crate::verbs) fn parts(control: &Control, width: usize) -> String {
+pub fn parts(control: &Control, width: usize) -> String {
     let parts = control.split();
     let counts = control.executions(&parts);
     let mut table = Table::new(&["<sub-workflow", ">executions", ">least", ">most", "<tasks"]);
@@ -113,7 +113,8 @@ pub(in crate::verbs) fn parts(control: &Control, width: usize) -> String {
     table.render(width)
 }
 
-pub(super) fn plan(planned: &PlannedChoices<'_>, output: &mut Output) -> Result<(), Failure> {
+/// Prints the plans of sub-workflows, with the money and the machines of each.
+pub fn plan(planned: &PlannedChoices<'_>, output: &mut dyn Printer) -> Result<(), Failure> {
     let PlannedChoices { template, platform, kinds, plan, options, .. } = planned;
     let (name, method) = (template.tasks.name(), options.method.name());
     let headline = format!(
@@ -158,20 +159,21 @@ pub(super) fn plan(planned: &PlannedChoices<'_>, output: &mut Output) -> Result<
             crate::table::cut(&widths.join(", "), 40),
         ]);
     }
-    output.say(&table.render(output.width))?;
+    output.say(&table.render(output.style().width))?;
     let confidence = (1e6 * options.confidence).round() / 1e4;
     let text = format!(
         "Planned cost {} (executions paid for at a confidence of {confidence} %), expected at most {}.",
         number(plan.planned_cost()),
         number(plan.expected_cost()),
     );
-    output.say(&format!("\n{}\n", wrap(&text, 0, output.width).trim_end()))
+    output.say(&format!("\n{}\n", wrap(&text, 0, output.style().width).trim_end()))
 }
 
-pub(super) fn run(
+/// Prints one run.
+pub fn run(
     planned: &PlannedChoices<'_>,
     run: &Run,
-    output: &mut Output,
+    output: &mut dyn Printer,
 ) -> Result<(), Failure> {
     let PlannedChoices { template, kinds, plan, options, .. } = planned;
     let control = &template.control;
@@ -191,14 +193,14 @@ pub(super) fn run(
         table.row([decision.name.clone(), outcome]);
     }
     if !run.outcomes.is_empty() {
-        output.say(&format!("{}\n", table.render(output.width)))?;
+        output.say(&format!("{}\n", table.render(output.style().width)))?;
     }
     let mut table = Table::new(&[">released at", "<sub-workflow", ">money"]);
     for release in &run.released {
         let money = release.money.map_or("-".to_string(), number);
         table.row([fmt_seconds(release.at), plan.parts[release.part].name.clone(), money]);
     }
-    output.say(&format!("{}\n", table.render(output.width)))?;
+    output.say(&format!("{}\n", table.render(output.style().width)))?;
     let mut table = Table::new(&["<task", "<machines", ">start", ">end"]);
     let platform = kinds.problem().platform();
     for instance in &run.instances {
@@ -208,14 +210,15 @@ pub(super) fn run(
         let dates = [instance.start, instance.end].map(fmt_seconds);
         table.row([instance.name.clone(), hosts].into_iter().chain(dates));
     }
-    output.say(&table.render(output.width))
+    output.say(&table.render(output.style().width))
 }
 
-pub(super) fn forecast(
+/// Prints a forecast: distributions of makespan and cost over many runs.
+pub fn forecast(
     planned: &PlannedChoices<'_>,
     forecast: &Forecast,
     (deadline, seed): (Option<f64>, u64),
-    output: &mut Output,
+    output: &mut dyn Printer,
 ) -> Result<(), Failure> {
     let (runs, options) = (forecast.runs.len(), planned.options);
     let title = planned.template.tasks.name();
@@ -232,7 +235,7 @@ pub(super) fn forecast(
     };
     table.row(row("makespan", &forecast.makespan, &|v| fmt_seconds(v)));
     table.row(row("cost", &forecast.cost, &number));
-    output.say(&format!("{}\n", table.render(output.width)))?;
+    output.say(&format!("{}\n", table.render(output.style().width)))?;
     let chance = |chance: &Chance| {
         format!(
             "{:.1} % of runs (95 % interval {:.1} to {:.1} %)",
@@ -278,8 +281,8 @@ pub(super) fn forecast(
                 ]);
             }
         }
-        output.say(&format!("{}\n", table.render(output.width)))?;
+        output.say(&format!("{}\n", table.render(output.style().width)))?;
     }
     let text = format!("Runs 0 to {} of seed {seed}; {ASSUMES}.", runs - 1);
-    output.say(&wrap(&text, 0, output.width))
+    output.say(&wrap(&text, 0, output.style().width))
 }

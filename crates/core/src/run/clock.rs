@@ -4,19 +4,19 @@ use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Seconds since 1970.
-pub(crate) fn now() -> f64 {
+pub fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
 }
 
 /// A clock at some distance from UTC.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Clock {
+pub struct Clock {
     offset: i64,
 }
 
 impl Clock {
     /// The clock of this machine, as `date` has it; UTC where there is no such program.
-    pub(crate) fn local() -> Clock {
+    pub fn local() -> Clock {
         let date =
             Command::new("date").arg("+%z").stdin(Stdio::null()).stderr(Stdio::null()).output();
         let text = date.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_string());
@@ -24,15 +24,15 @@ impl Clock {
     }
 
     /// `14:05:09`.
-    pub(crate) fn time(self, seconds_since_1970: f64) -> String {
+    pub fn time(self, seconds_since_1970: f64) -> String {
         let of_day = (seconds_since_1970.round() as i64 + self.offset).rem_euclid(86_400);
         format!("{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60)
     }
 
     /// `2026-11-19 14:05:09`.
-    pub(crate) fn date(self, seconds_since_1970: f64) -> String {
+    pub fn date(self, seconds_since_1970: f64) -> String {
         let shifted = seconds_since_1970.round() + self.offset as f64;
-        slackline_core::run::page::utc(shifted).trim_end_matches(" UTC").to_string()
+        super::page::utc(shifted).trim_end_matches(" UTC").to_string()
     }
 }
 

@@ -1,0 +1,4 @@
+//! Comparisons of methods: words, tables, and a page of its own.
+
+pub mod html;
+pub mod text;

@@ -1,0 +1,3 @@
+//! Real runs.
+
+pub mod text;
