@@ -11,8 +11,14 @@
 //! assert_eq!(table.render(80), "  task   seconds\n  align      2.5\n");
 //! ```
 
+pub mod advice;
+pub mod algorithms;
+pub mod centre;
 pub mod choices;
 pub mod compare;
+pub mod explanation;
+pub mod import;
+pub mod mpi;
 pub mod past;
 pub mod picture;
 pub mod plan;
@@ -20,6 +26,9 @@ mod printer;
 pub mod run;
 pub mod show;
 pub mod simulation;
+pub mod site;
+pub mod study;
 pub mod table;
+pub mod what_if;
 
 pub use printer::{Printer, Style};

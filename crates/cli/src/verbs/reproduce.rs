@@ -6,10 +6,12 @@ use crate::progress::Bar;
 use clap::Args;
 use serde::Serialize;
 use slackline_core::{Failure, schema};
-use slackline_lab::papers::{self, Claim, Options, Paper, Progress, Report, Size, Verdict, Watch};
+use slackline_lab::papers;
+use slackline_lab::papers::{Options, Paper, Progress, Report, Size, Watch};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::units::fmt_seconds;
-use slackline_report::table::{Table, wrap};
+use slackline_report::study::tell;
+use slackline_report::table::wrap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -141,7 +143,7 @@ impl Reproduce {
             let schema = schema::names::REPRODUCTION;
             return output.json(&ReproductionDocument { schema, report: &report });
         }
-        self.tell(&report, output)
+        tell(self.tables, self.output.as_deref(), &report, output)
     }
 
     fn list(&self, output: &mut Output) -> Result<(), Failure> {
@@ -275,74 +277,4 @@ impl Reproduce {
         bar.finish();
         report.map_err(Failure::work)
     }
-
-    fn tell(&self, report: &Report, output: &mut Output) -> Result<(), Failure> {
-        let width = output.width;
-        let mut text = wrap(report.title, 0, width) + &wrap(report.source, 0, width);
-        let _ = writeln!(
-            text,
-            "seed {}, size {}, {} graphs per setting\n",
-            report.seed, report.size, report.graphs
-        );
-        for claim in report.claims() {
-            text += &shown(claim, output);
-        }
-        text += &wrap(&report.summary(), 0, width);
-        let timed = report.timed.iter().flat_map(|f| &f.tables);
-        let tables: Vec<_> = report.findings.tables.iter().chain(timed).collect();
-        if self.tables {
-            for table in tables {
-                text += "\n";
-                text += &wrap(&table.title, 0, width);
-                let align = |k: usize| if k == 0 { '<' } else { '>' };
-                let columns = table.columns.iter().enumerate();
-                let headings: Vec<String> =
-                    columns.map(|(k, c)| format!("{}{c}", align(k))).collect();
-                let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
-                let mut shown = Table::new(&headings);
-                for row in &table.rows {
-                    shown.row(row.iter().map(|c| c.show()));
-                }
-                text += &shown.render(width);
-            }
-        } else if self.output.is_none() && !tables.is_empty() {
-            let more = format!(
-                "{} tables of numbers: --tables prints them, -o FILE.md writes the whole report.",
-                tables.len()
-            );
-            text += &wrap(&more, 0, width);
-        }
-        if let Some(path) = &self.output {
-            let _ = writeln!(text, "Report written to {}", path.display());
-        }
-        output.say(&text)
-    }
-}
-
-/// A claim, its verdict and its checks.
-fn shown(claim: &Claim, output: &Output) -> String {
-    let width = output.width;
-    let verdict = output.bold(claim.verdict.name());
-    let mut text = wrap(&format!("{} {}", claim.id, claim.states), 0, width);
-    let _ = match &claim.verdict {
-        Verdict::CannotBeChecked { reason } => writeln!(text, "  {verdict}: {reason}"),
-        _ => writeln!(text, "  {verdict}"),
-    };
-    if !claim.checks.is_empty() {
-        let mut table = Table::new(&["<", ">published", ">ours", ">wanted", "<met"]);
-        for check in &claim.checks {
-            table.row([
-                check.what.clone(),
-                check.published.clone().unwrap_or_default(),
-                check.unit.show_estimate(&check.ours),
-                check.rule.show(check.unit),
-                check.outcome.name().to_string(),
-            ]);
-        }
-        text += &table.render(width);
-    }
-    if let Some(remark) = &claim.remark {
-        text += &wrap(remark, 2, width);
-    }
-    text + "\n"
 }

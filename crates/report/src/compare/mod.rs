@@ -1,4 +1,5 @@
 //! Comparisons of methods: words, tables, and a page of its own.
 
 pub mod html;
+pub mod regression;
 pub mod text;

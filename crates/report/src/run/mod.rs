@@ -1,3 +1,5 @@
 //! Real runs.
 
+pub mod log;
+pub mod status;
 pub mod text;

@@ -6,12 +6,12 @@ use crate::verbs::centre::recorded;
 use clap::Args;
 use slackline_core::Failure;
 use slackline_core::schema::names;
-use slackline_formats::batch_log::{self, Wrong};
-use slackline_formats::platform_toml;
-use slackline_lab::site_logs::{BandwidthPolicy, SiteLogs, SitePicture};
+use slackline_formats::batch_log::Wrong;
+use slackline_formats::{batch_log, platform_toml};
+use slackline_lab::site_logs::{BandwidthPolicy, SiteLogs};
 use slackline_model::names::printable;
-use slackline_model::units::fmt_seconds;
-use slackline_report::table::{Table, count};
+use slackline_report::site::report;
+use slackline_report::table::count;
 use std::path::{Path, PathBuf};
 
 /// Put together a platform from logs: hosts, bandwidths, queue waits, with where each value comes from
@@ -153,61 +153,4 @@ impl FromLogs {
         };
         added.map_err(|error| Failure::from(error.in_file(path)))
     }
-}
-
-fn report(found: &SitePicture, output: &mut Output) -> Result<(), Failure> {
-    if !found.hosts.is_empty() {
-        let assumed = found.hosts.iter().filter(|host| host.speed.is_none()).count();
-        output.say(&format!(
-            "{}, {}\n",
-            count(found.hosts.len(), "host"),
-            count(found.links.len(), "bandwidth")
-        ))?;
-        if assumed > 0 {
-            output.note(&format!(
-                "{} without a speed in the logs: 1 Gflop/s is assumed",
-                count(assumed, "host")
-            ));
-        }
-    }
-    if found.waits.is_empty() {
-        return Ok(());
-    }
-    let mut table = Table::new(&[
-        "<site",
-        "<queue",
-        ">jobs",
-        ">mean wait",
-        ">median",
-        ">p95",
-        ">killed",
-        "<nearest",
-        ">distance",
-    ]);
-    for waits in &found.waits {
-        let nearest = waits.fits.first();
-        let name = nearest.map_or("-", |fit| {
-            use slackline_model::distribution::Distribution;
-            match fit.distribution {
-                Distribution::Constant(_) => "constant",
-                Distribution::Uniform { .. } => "uniform",
-                Distribution::Exponential { .. } => "exponential",
-                Distribution::Normal { .. } => "normal",
-                Distribution::LogNormal { .. } => "log-normal",
-            }
-        });
-        table.row([
-            printable(&waits.site).into_owned(),
-            printable(&waits.queue).into_owned(),
-            waits.jobs.to_string(),
-            fmt_seconds(waits.mean),
-            fmt_seconds(waits.median),
-            fmt_seconds(waits.p95),
-            format!("{:.1} %", 100.0 * waits.killed),
-            name.to_string(),
-            nearest.map_or_else(|| "-".into(), |fit| format!("{:.3}", fit.distance)),
-        ]);
-    }
-    let text = table.render(output.width);
-    output.text(&text)
 }

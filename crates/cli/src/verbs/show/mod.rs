@@ -3,7 +3,6 @@
 use crate::input::{ParamOptions, Sources, format_parser, read_document_with, read_platform};
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::verbs::status;
 use clap::Args;
 use slackline_core::choices::{Named, PartFacts, part_facts};
 use slackline_core::explanation::Explanation;
@@ -23,6 +22,7 @@ use slackline_model::schedule::Summary;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_report::choices::text;
 use slackline_report::picture;
+use slackline_report::run::status;
 use slackline_report::show::{definition, document, platform, workflow};
 use slackline_report::table::count;
 use slackline_view::gantt::{SvgOptions, TerminalOptions};

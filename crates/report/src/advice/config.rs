@@ -1,6 +1,5 @@
 //! Requests in the words of engines.
 
-use super::Target;
 use slackline_analysis::sizing::{Amount, RETRY_FACTOR};
 use slackline_core::advice::{Advice, KindAdvice};
 use std::fmt::Write as _;
@@ -11,6 +10,17 @@ const MIB: f64 = 1024.0 * 1024.0;
 const MB: f64 = 1e6;
 /// Bytes of a megabyte in `input.size_mb` of Snakemake.
 const SNAKEMAKE_INPUT_MB: f64 = 1024.0 * 1024.0;
+
+/// Engine or batch system that a configuration is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A configuration file of Nextflow.
+    Nextflow,
+    /// A profile of Snakemake.
+    Snakemake,
+    /// Options of sbatch, a line for each kind of task.
+    Slurm,
+}
 
 /// Request for a kind: advised, else recorded.
 struct Requested {
@@ -46,7 +56,7 @@ impl Requested {
 }
 
 /// The configuration of a target.
-pub(super) fn write(advice: &Advice, target: Target) -> String {
+pub fn write(advice: &Advice, target: Target) -> String {
     match target {
         Target::Nextflow => nextflow(advice),
         Target::Snakemake => snakemake(advice),

@@ -1,0 +1,83 @@
+//! Studies: claims, checks and verdicts.
+
+use crate::Printer;
+use crate::table::{Table, wrap};
+use slackline_core::Failure;
+use slackline_lab::papers::{Claim, Report, Verdict};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Prints claims and verdicts; the tables of numbers too if wanted. `written` names the file of the whole report.
+pub fn tell(
+    with_tables: bool,
+    written: Option<&Path>,
+    report: &Report,
+    output: &mut dyn Printer,
+) -> Result<(), Failure> {
+    let width = output.style().width;
+    let mut text = wrap(report.title, 0, width) + &wrap(report.source, 0, width);
+    let _ = writeln!(
+        text,
+        "seed {}, size {}, {} graphs per setting\n",
+        report.seed, report.size, report.graphs
+    );
+    for claim in report.claims() {
+        text += &shown(claim, output);
+    }
+    text += &wrap(&report.summary(), 0, width);
+    let timed = report.timed.iter().flat_map(|f| &f.tables);
+    let tables: Vec<_> = report.findings.tables.iter().chain(timed).collect();
+    if with_tables {
+        for table in tables {
+            text += "\n";
+            text += &wrap(&table.title, 0, width);
+            let align = |k: usize| if k == 0 { '<' } else { '>' };
+            let columns = table.columns.iter().enumerate();
+            let headings: Vec<String> = columns.map(|(k, c)| format!("{}{c}", align(k))).collect();
+            let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+            let mut shown = Table::new(&headings);
+            for row in &table.rows {
+                shown.row(row.iter().map(|c| c.show()));
+            }
+            text += &shown.render(width);
+        }
+    } else if written.is_none() && !tables.is_empty() {
+        let more = format!(
+            "{} tables of numbers: --tables prints them, -o FILE.md writes the whole report.",
+            tables.len()
+        );
+        text += &wrap(&more, 0, width);
+    }
+    if let Some(path) = written {
+        let _ = writeln!(text, "Report written to {}", path.display());
+    }
+    output.say(&text)
+}
+
+/// A claim, its verdict and its checks.
+fn shown(claim: &Claim, output: &dyn Printer) -> String {
+    let width = output.style().width;
+    let verdict = output.bold(claim.verdict.name());
+    let mut text = wrap(&format!("{} {}", claim.id, claim.states), 0, width);
+    let _ = match &claim.verdict {
+        Verdict::CannotBeChecked { reason } => writeln!(text, "  {verdict}: {reason}"),
+        _ => writeln!(text, "  {verdict}"),
+    };
+    if !claim.checks.is_empty() {
+        let mut table = Table::new(&["<", ">published", ">ours", ">wanted", "<met"]);
+        for check in &claim.checks {
+            table.row([
+                check.what.clone(),
+                check.published.clone().unwrap_or_default(),
+                check.unit.show_estimate(&check.ours),
+                check.rule.show(check.unit),
+                check.outcome.name().to_string(),
+            ]);
+        }
+        text += &table.render(width);
+    }
+    if let Some(remark) = &claim.remark {
+        text += &wrap(remark, 2, width);
+    }
+    text + "\n"
+}
