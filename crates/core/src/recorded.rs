@@ -3,10 +3,13 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
+use slackline_formats::document::RecordedMachine;
 use slackline_formats::{Document, Format, FormatError};
+use slackline_generate::GenerateError;
+use slackline_generate::platform::recorded::{Machine, usual};
 use slackline_import::{Engine, Options, RecordedRun};
 use slackline_io::{FileAccess, is_standard};
-use slackline_model::{Problem, Schedule};
+use slackline_model::{Platform, Problem, Schedule};
 use std::path::Path;
 
 /// Returns the engine whose records a path holds, if any. Only folders and regular files are opened, and of a
@@ -64,4 +67,23 @@ pub(crate) fn schedule(
         return Err(fail(format!("recorded on other hosts than '{}'", problem.platform().name())));
     }
     Ok(run.schedule())
+}
+
+/// A machine as a run recorded it, with what its number of processors counts for.
+pub fn machine(m: &RecordedMachine, cores: fn(u32) -> u32) -> Machine {
+    Machine {
+        name: m.name.clone(),
+        cores: m.cores.map(|known| cores(known.max(1.0) as u32)),
+        speed: m.speed_mhz.map(|mhz| mhz * 1e6),
+        memory: m.memory_bytes.filter(|bytes| *bytes > 0.0),
+    }
+}
+
+/// The machines of a recorded run as a platform with the usual network.
+pub fn machines_platform(
+    machines: &[RecordedMachine],
+    cores: fn(u32) -> u32,
+) -> Result<Platform, GenerateError> {
+    let machines: Vec<Machine> = machines.iter().map(|m| machine(m, cores)).collect();
+    usual(&machines)
 }

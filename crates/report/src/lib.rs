@@ -13,6 +13,7 @@
 
 pub mod advice;
 pub mod algorithms;
+pub mod calibration;
 pub mod centre;
 pub mod choices;
 pub mod compare;
@@ -29,6 +30,7 @@ pub mod simulation;
 pub mod site;
 pub mod study;
 pub mod table;
+pub mod versus;
 pub mod what_if;
 
 pub use printer::{Printer, Style};

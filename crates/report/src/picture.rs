@@ -46,3 +46,26 @@ pub fn write(files: &FileAccess, path: &Path, svg: &str) -> Result<(), Failure> 
     let bytes = png.as_deref().unwrap_or(svg.as_bytes());
     Ok(files.write(path, |out| out.write_all(bytes))?)
 }
+
+/// Two pictures, one above the other.
+pub fn stacked(parts: [String; 2]) -> String {
+    let size = |svg: &str, name: &str| -> f64 {
+        let found =
+            svg.split_once(&format!(" {name}=\"")).and_then(|(_, rest)| rest.split_once('"'));
+        found.and_then(|(text, _)| text.trim_end_matches("px").parse().ok()).unwrap_or(0.0)
+    };
+    let heights = parts.each_ref().map(|svg| size(svg, "height"));
+    let width = parts.iter().map(|svg| size(svg, "width")).fold(0.0, f64::max);
+    let height: f64 = heights.iter().sum();
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n"
+    );
+    let mut y = 0.0;
+    for (svg, height) in parts.iter().zip(heights) {
+        let inner = svg.find("<svg").map_or("", |at| &svg[at..]);
+        out.push_str(&format!("<g transform=\"translate(0 {y})\">\n{inner}\n</g>\n"));
+        y += height;
+    }
+    out.push_str("</svg>\n");
+    out
+}

@@ -1,8 +1,10 @@
 //! Runs on real machines: a request in a new folder, a folder that is resumed, a folder that is repeated.
 
 mod again;
+pub mod calibration;
 mod clean;
 pub mod clock;
+pub mod difference;
 pub mod history;
 pub mod page;
 mod published;

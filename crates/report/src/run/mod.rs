@@ -1,5 +1,6 @@
 //! Real runs.
 
+pub mod difference;
 pub mod log;
 pub mod status;
 pub mod text;

@@ -6,10 +6,10 @@ use crate::output::Output;
 use crate::path_check::Files;
 use clap::ArgMatches;
 use serde::Serialize;
+use slackline_core::recorded::machine;
 use slackline_core::{Failure, schema};
 use slackline_formats::document::RecordedMachine;
 use slackline_formats::{Document, Format, scenario};
-use slackline_generate::GenerateError;
 use slackline_generate::platform::recorded::{Machine, usual};
 use slackline_generate::population::{Member, Population, STUDIES};
 use slackline_generate::registry::{Family, Generator};
@@ -343,25 +343,6 @@ fn machines(file: &Path, output: &mut Output) -> Result<Vec<Machine>, Failure> {
     }
     output.note("the network is assumed: a link to one switch for each machine");
     Ok(machines.iter().map(|m| machine(m, |cores| cores)).collect())
-}
-
-/// A machine as a run recorded it, with what its number of processors counts for.
-fn machine(m: &RecordedMachine, cores: fn(u32) -> u32) -> Machine {
-    Machine {
-        name: m.name.clone(),
-        cores: m.cores.map(|known| cores(known.max(1.0) as u32)),
-        speed: m.speed_mhz.map(|mhz| mhz * 1e6),
-        memory: m.memory_bytes.filter(|bytes| *bytes > 0.0),
-    }
-}
-
-/// The machines of a recorded run as a platform with the usual network.
-pub(in crate::verbs) fn recorded_machines(
-    machines: &[RecordedMachine],
-    cores: fn(u32) -> u32,
-) -> Result<Platform, GenerateError> {
-    let machines: Vec<Machine> = machines.iter().map(|m| machine(m, cores)).collect();
-    usual(&machines)
 }
 
 /// The value of `--to`, whatever its type.

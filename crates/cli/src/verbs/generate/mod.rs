@@ -8,7 +8,6 @@ mod write;
 
 use crate::output::Output;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-pub(in crate::verbs) use job::recorded_machines;
 use job::{Generation, study};
 use options::{family_command, study_command};
 use slackline_core::Failure;
