@@ -166,6 +166,7 @@ pub mod explanation;
 mod failure;
 pub mod file_kind;
 pub mod forecast;
+pub mod generation;
 pub mod input;
 mod methods;
 pub mod plan;

@@ -4,6 +4,7 @@
 //! what they ask for with `slackline-mpi`: [`launch`] has the processes, `program` their requests,
 //! [`library`] the files they are given.
 
+pub mod capture;
 pub mod elf;
 pub mod launch;
 pub mod library;

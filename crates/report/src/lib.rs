@@ -18,6 +18,7 @@ pub mod centre;
 pub mod choices;
 pub mod compare;
 pub mod explanation;
+pub mod generated;
 pub mod import;
 pub mod mpi;
 pub mod past;

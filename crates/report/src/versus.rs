@@ -5,34 +5,45 @@ use crate::compare::text::number;
 use crate::table::Table;
 use serde::Serialize;
 use slackline_core::Failure;
-use slackline_core::schema::names;
 use slackline_formats::instance;
 use slackline_lab::campaign::Method;
-use slackline_lab::versus::{Drawn, Found, drawn, schedule, worst};
+use slackline_lab::versus::{Drawn, Found, schedule};
 use slackline_model::Problem;
 use slackline_view::plot::{Cell, matrix};
 use slackline_view::{Chart, gantt};
 use std::sync::Arc;
 
+/// Worst problems of two methods.
 #[derive(Serialize)]
 pub struct VersusDocument<'a> {
+    /// Name and version of the document.
     pub schema: &'static str,
+    /// One method.
     pub a: &'a str,
+    /// The other method.
     pub b: &'a str,
+    /// Problems tried.
     pub iterations: u64,
+    /// Seed of the search.
     pub seed: u64,
     /// The worst of a against b.
     pub worst: &'a Found,
     /// The worst of b against a.
     pub reverse: &'a Found,
+    /// Ratios on drawn problems.
     pub drawn: &'a Drawn,
 }
 
+/// Worst ratios of all methods.
 #[derive(Serialize)]
 pub struct TableDocument {
+    /// Name and version of the document.
     pub schema: &'static str,
+    /// Methods, of rows and columns.
     pub methods: Vec<String>,
+    /// Problems tried per cell.
     pub iterations: u64,
+    /// Seed of the search.
     pub seed: u64,
     /// The worst ratio of the row to the column, at least.
     pub ratios: Vec<Vec<Option<f64>>>,

@@ -5,14 +5,12 @@ use crate::output::Output;
 use crate::path_check::Files;
 use clap::Args;
 use slackline_core::schema::names;
-use slackline_formats::instance;
 use slackline_lab::campaign::{Method, MethodKind};
 use slackline_lab::versus::{Bounds, Search, drawn, worst};
 use slackline_model::nearest::did_you_mean;
 use slackline_react::registry as policies;
 use slackline_report::versus::{TableDocument, VersusDocument, charts, heat, pair, table};
 use slackline_schedule::registry::{ALL, Family, find};
-use slackline_view::gantt;
 use std::path::PathBuf;
 
 /// Find a small problem on which a method is worst against another

@@ -27,22 +27,31 @@ use std::sync::Arc;
 /// A run that was learnt from.
 #[derive(Serialize)]
 pub struct Source {
+    /// Folder of the run.
     pub run: String,
     /// When it began, seconds since 1970.
     pub began: f64,
+    /// Policy that steered it.
     pub policy: String,
+    /// Seconds.
     pub makespan: f64,
 }
 
+/// Figures learnt from runs.
 #[derive(Serialize)]
 pub struct Calibration {
+    /// Name and version of the document.
     pub schema: &'static str,
+    /// Runs that were learnt from.
     pub runs: Vec<Source>,
     /// Start-up seconds of tasks, and seconds before the first task.
     pub overhead: Spread,
+    /// Seconds before the first task.
     pub queue_wait: Spread,
+    /// Times of kinds, levels of hosts, figures of connections.
     #[serde(flatten)]
     pub learnt: Learnt,
+    /// Outcomes of choices and loops.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<BlockCounts>,
 }
@@ -50,14 +59,18 @@ pub struct Calibration {
 /// How a choice or loop was decided.
 #[derive(Serialize)]
 pub struct BlockCounts {
+    /// Name of the choice or loop.
     pub block: String,
     /// How often each branch was taken, or the loop ended after so many passes.
     pub outcomes: Vec<OutcomeCount>,
 }
 
+/// Frequency of an outcome.
 #[derive(Serialize)]
 pub struct OutcomeCount {
+    /// Branch, or number of passes.
     pub outcome: String,
+    /// Number of times.
     pub times: u64,
 }
 
@@ -227,20 +240,28 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// A recorded run and the overhead per task that explains its length.
 #[derive(Serialize)]
 pub struct FittedInstance {
+    /// The file.
     pub instance: String,
+    /// Number of tasks.
     pub tasks: usize,
     /// Seconds, as recorded.
     pub recorded: f64,
     /// Seconds, as planned on its machines without overheads.
     pub planned: f64,
+    /// Seconds of overhead per task that explain the difference.
     pub overhead: f64,
 }
 
+/// Overheads fitted to recorded instances.
 #[derive(Serialize)]
 pub struct InstancesCalibration {
+    /// Name and version of the document.
     pub schema: &'static str,
+    /// The instances.
     pub instances: Vec<FittedInstance>,
+    /// Seconds of overhead per task.
     pub overhead: Spread,
+    /// Seconds before the first task.
     pub queue_wait: Spread,
 }
 
@@ -463,6 +484,7 @@ fn comments(learnt: &Learnt, sources: &[Source]) -> String {
     text
 }
 
+/// Both ends of a connection as text.
 pub fn ends(way: &Connection) -> String {
     format!("{} to {}", printable(&way.from), printable(&way.to))
 }

@@ -23,26 +23,38 @@ struct Side {
 /// Difference of a group of tasks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
+    /// Kind of tasks, or host.
     pub name: String,
+    /// Number of tasks.
     pub tasks: usize,
-    /// Seconds of computing in the first and in the second.
+    /// Seconds of computing in the first.
     pub before: f64,
+    /// Seconds of computing in the second.
     pub after: f64,
+    /// Seconds that the second took longer.
     pub difference: f64,
     /// Median of the second over the first, task by task.
     pub ratio: f64,
 }
 
+/// Differences of two runs of a workflow.
 #[derive(Serialize)]
 pub struct Difference {
+    /// Name and version of the document.
     pub schema: &'static str,
+    /// The first.
     pub before: String,
+    /// The second.
     pub after: String,
+    /// Seconds of both.
     pub makespan: [f64; 2],
+    /// Seconds of computing of both.
     pub computing: [f64; 2],
     /// Tasks that ran on another host.
     pub moved: usize,
+    /// Rows by kind of tasks, the largest difference first.
     pub kinds: Vec<Row>,
+    /// Rows by host.
     pub hosts: Vec<Row>,
     /// Causes that explain most of the difference, largest first.
     pub explained: Vec<Cause>,
@@ -51,9 +63,11 @@ pub struct Difference {
 /// A constant that, put right, takes a part of the difference away.
 #[derive(Serialize)]
 pub struct Cause {
+    /// The constant, in words.
     pub what: String,
     /// Seconds of computing by which the two differ, and those that are left with it.
     pub difference: f64,
+    /// Seconds that are left with it put right.
     pub left: f64,
 }
 

@@ -1,6 +1,5 @@
 //! `slackline centre attribute`: which component moves a simulated run how far from its record.
 
-use super::recorded;
 use super::stack::{failure, read};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -8,6 +7,7 @@ use crate::path_check::Files;
 use clap::Args;
 use slackline_centre::stack;
 use slackline_centre::stack::{Attribution, Case, Switches};
+use slackline_lab::recorded;
 use slackline_report::centre::attribute::{document, svg, text};
 use slackline_report::picture;
 use std::path::PathBuf;
@@ -93,9 +93,11 @@ impl Attribute {
     fn case(&self, output: &mut Output) -> Result<Case, Failure> {
         let run = match (&self.trace, &self.platform) {
             (Some(trace), Some(platform)) => {
-                recorded::of_trace(&self.case, trace, platform, output)?
+                recorded::of_trace(&self.case, trace, platform, &output.files)?
             }
-            _ if recorded::is_run(&self.case, output) => recorded::read(&self.case, false, output)?,
+            _ if recorded::is_run(&self.case, &output.files) => {
+                recorded::read(&self.case, false, &mut output.context(false))?
+            }
             _ if self.stack.is_some() => {
                 return Err(Failure::input("--stack is for recorded runs")
                     .with_help("a case says itself what is believed: `model`, `platform_model`"));

@@ -3,7 +3,6 @@
 mod adopt;
 mod attribute;
 mod batch;
-pub(super) mod recorded;
 mod stack;
 mod storage;
 mod tape;

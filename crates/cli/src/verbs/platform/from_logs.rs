@@ -2,12 +2,10 @@
 
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::verbs::centre::recorded;
 use clap::Args;
 use slackline_core::Failure;
-use slackline_core::schema::names;
-use slackline_formats::batch_log::Wrong;
-use slackline_formats::{batch_log, platform_toml};
+use slackline_formats::platform_toml;
+use slackline_lab::recorded;
 use slackline_lab::site_logs::{BandwidthPolicy, SiteLogs};
 use slackline_model::names::printable;
 use slackline_report::site::report;
@@ -76,7 +74,8 @@ impl FromLogs {
         let mut logs = SiteLogs::new(self.lenient);
         for file in &self.files {
             let (site, path) = split(file);
-            self.add(&mut logs, site.unwrap_or("site"), path, output)?;
+            let context = &mut output.context(false);
+            recorded::add(&mut logs, self.lenient, site.unwrap_or("site"), path, context)?;
         }
         let found = logs.picture(self.bandwidth);
         for skipped in found.skipped.iter().take(10) {
@@ -117,40 +116,5 @@ impl FromLogs {
             output.text(&text)?;
         }
         report(&found, output)
-    }
-
-    fn add(
-        &self,
-        logs: &mut SiteLogs,
-        site: &str,
-        path: &Path,
-        output: &mut Output,
-    ) -> Result<(), Failure> {
-        let source =
-            path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        if path.is_dir() {
-            let run = recorded::read(path, self.lenient, output)?;
-            let added = logs.add_recorded(&run.seen(), &source, site);
-            return added.map_err(|error| Failure::from(error.in_file(path)));
-        }
-        let text = output.files.read_text(path)?;
-        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let fields = first.split_whitespace();
-        let is_swf = first.trim_start().starts_with(';')
-            || (fields.clone().count() == 18 && fields.clone().all(|f| f.parse::<f64>().is_ok()));
-        let added = if first.contains(&format!("\"{}\"", names::TRACE)) {
-            logs.add_trace(&text, &source, site)
-        } else if is_swf || (first.contains('|') && first.contains("JobID")) {
-            let wrong = if self.lenient { Wrong::Skip } else { Wrong::Refuse };
-            let log = batch_log::read(&output.files, path, wrong)?;
-            logs.add_batch_log(&log, &text, &source, site)
-        } else if slackline_core::recorded::engine_of(path, &output.files).is_some() {
-            let run = recorded::read(path, self.lenient, output)?;
-            logs.add_recorded(&run.seen(), &source, site)
-        } else {
-            let read = slackline_formats::read_workflow(&output.files, path, None)?;
-            logs.add_run(read.recorded.as_ref(), &source, site)
-        };
-        added.map_err(|error| Failure::from(error.in_file(path)))
     }
 }

@@ -1,9 +1,6 @@
-//! `slackline mpi-capture`: a trace of a real MPI run.
+//! Traces of real MPI runs, recorded by a library that is loaded before the program's MPI.
 
-use crate::failure::Failure;
-use crate::output::Output;
-use clap::{Args, ValueEnum};
-use slackline_mpi_online::elf::{self, Mpi};
+use crate::elf::{self, Mpi};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -17,78 +14,84 @@ const SOURCE: &str = include_str!("capture.c");
 /// Shortest burst of computing that is recorded, seconds.
 const LEAST: &str = "1e-6";
 
-/// Record a trace of a real MPI run, for `slackline replay`
-#[derive(Args)]
-#[command(after_help = "\
-The program runs as it is, under MPICH or Open MPI: a library is loaded before its MPI, which is compiled with \
-that MPI's mpicc. What ranks compute between two calls is their CPU time, at --speed flop/s, or the instructions that \
-they execute. Receives from anybody are recorded with their real sources, looks that see nothing are left out. \
-One-sided communication stops the run: a trace cannot say it.
-
-Example:
-  slackline mpi-capture -o trace -- mpiexec -n 4 ./solver input.dat
-  slackline replay trace --platform cluster.xml")]
-pub(crate) struct MpiCapture {
-    /// The folder for the traces of the ranks, new or empty
-    #[arg(short, long, value_name = "FOLDER")]
-    output: PathBuf,
-    /// The MPI of the program; found in its file if left out (not where a script starts it)
-    #[arg(long, value_enum)]
-    mpi: Option<MpiLibrary>,
-    /// The compiler of that MPI [default: mpicc.mpich or mpicc.openmpi, else mpicc]
-    #[arg(long, value_name = "MPICC")]
-    cc: Option<PathBuf>,
-    /// Source of computing times
-    #[arg(long, value_enum, default_value = "time")]
-    count: Count,
-    /// Flop/s of a core, for --count time: `slackline calibrate mpi` measures it
-    #[arg(long, value_name = "SPEED", default_value = "1Gf")]
-    speed: String,
-    /// The command that starts the ranks
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND"
-    )]
-    command: Vec<OsString>,
+/// Reason why there is no trace.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The command, its folder or its MPI cannot be used.
+    #[error("{message}")]
+    Input {
+        /// The reason.
+        message: String,
+        /// A hint.
+        help: Option<String>,
+    },
+    /// The run failed, or left no whole trace.
+    #[error("{message}")]
+    Run {
+        /// The reason.
+        message: String,
+        /// A hint.
+        help: Option<String>,
+    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] std::io::Error),
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum MpiLibrary {
-    Mpich,
-    OpenMpi,
+impl CaptureError {
+    fn input(message: impl Into<String>) -> CaptureError {
+        CaptureError::Input { message: message.into(), help: None }
+    }
+
+    fn work(message: impl Into<String>) -> CaptureError {
+        CaptureError::Run { message: message.into(), help: None }
+    }
+
+    fn with_help(mut self, text: impl Into<String>) -> CaptureError {
+        if let CaptureError::Input { help, .. } | CaptureError::Run { help, .. } = &mut self {
+            *help = Some(text.into());
+        }
+        self
+    }
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Count {
-    /// CPU time
-    Time,
-    /// Instructions in user mode, where the system lets them be counted
-    Instructions,
+/// A run to be recorded.
+#[derive(Clone, Debug)]
+pub struct Capture<'a> {
+    /// The command that starts the ranks; not empty.
+    pub command: &'a [OsString],
+    /// Folder for the traces, new or empty.
+    pub folder: &'a Path,
+    /// MPI of the program; found in its file where none is named.
+    pub mpi: Option<Mpi>,
+    /// Compiler of that MPI.
+    pub cc: Option<&'a Path>,
+    /// Source of computing times, as the library calls it: `time` or `instructions`.
+    pub count: &'a str,
+    /// Flop/s of a core.
+    pub speed: f64,
 }
 
-impl MpiCapture {
-    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        let speed = match slackline_model::units::parse_speed(&self.speed) {
-            Ok(speed) if speed > 0.0 => speed,
-            _ => {
-                return Err(Failure::input(format!("--speed: `{}` is no speed", self.speed))
-                    .with_help("write a number of flop/s, e.g. 2e9 or 2Gf"));
-            }
-        };
+/// Size of a recorded run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// Actions of all ranks.
+    pub actions: usize,
+    /// Number of ranks.
+    pub ranks: usize,
+}
+
+impl Capture<'_> {
+    /// Runs the command and records it.
+    pub fn run(&self) -> Result<Captured, CaptureError> {
+        let (speed, count) = (self.speed, self.count);
         let mpi = match self.mpi {
-            Some(MpiLibrary::Mpich) => Mpi::Mpich,
-            Some(MpiLibrary::OpenMpi) => Mpi::OpenMpi,
+            Some(mpi) => mpi,
             None => self.mpi_of_command()?,
         };
         let folder = self.folder()?;
         let work = tempfile::tempdir()?;
         let library = self.compile(mpi, work.path())?;
-        let count = match self.count {
-            Count::Time => "time",
-            Count::Instructions => "instructions",
-        };
         let status = Command::new(&self.command[0])
             .args(&self.command[1..])
             .env("LD_PRELOAD", preload(&library))
@@ -97,7 +100,9 @@ impl MpiCapture {
             .env("SLACKLINE_CAPTURE_LEAST", LEAST)
             .env("SLACKLINE_CAPTURE_COUNT", count)
             .status()
-            .map_err(|e| Failure::input(format!("{}: {e}", self.command[0].to_string_lossy())))?;
+            .map_err(|e| {
+                CaptureError::input(format!("{}: {e}", self.command[0].to_string_lossy()))
+            })?;
         let traces = traces(&folder)?;
         if !status.success() {
             let how = match (status.code(), status.signal()) {
@@ -106,65 +111,63 @@ impl MpiCapture {
                 _ => status.to_string(),
             };
             let message = format!("the run failed ({how}); its traces are not whole");
-            return Err(Failure::work(message));
+            return Err(CaptureError::work(message));
         }
         if traces.is_empty() {
             let message = format!(
                 "no rank has written a trace: nothing called {} with the library loaded",
                 mpi.name()
             );
-            return Err(Failure::work(message)
+            return Err(CaptureError::work(message)
                 .with_help("ranks on other machines need LD_PRELOAD and SLACKLINE_CAPTURE passed on by mpiexec, and a folder that all share"));
         }
         if let Some(broken) = traces.iter().find(|trace| !trace.is_whole) {
             let message =
                 format!("{}: the rank has not called MPI_Finalize", broken.path.display());
-            return Err(Failure::work(message));
+            return Err(CaptureError::work(message));
         }
         let actions: usize = traces.iter().map(|trace| trace.actions).sum();
-        output.say(&format!(
-            "{} of {} recorded in {}\n",
-            slackline_report::table::count(actions, "action"),
-            slackline_report::table::count(traces.len(), "rank"),
-            self.output.display()
-        ))
+        Ok(Captured { actions, ranks: traces.len() })
     }
 
     /// The MPI of the first program of the command that is linked with one.
-    fn mpi_of_command(&self) -> Result<Mpi, Failure> {
+    fn mpi_of_command(&self) -> Result<Mpi, CaptureError> {
         let found = self.command.iter().skip(1).find_map(|word| {
             let path = in_path(word)?;
             elf::mpi_of(&path).ok().flatten()
         });
         let own = || elf::mpi_of(&in_path(&self.command[0])?).ok().flatten();
         found.or_else(own).ok_or_else(|| {
-            Failure::input("no program of the command is linked with MPICH or Open MPI").with_help(
+            CaptureError::input("no program of the command is linked with MPICH or Open MPI").with_help(
                 "--mpi mpich or --mpi open-mpi says which it is, where a script starts the program",
             )
         })
     }
 
     /// The folder, new or empty, under a name that holds in other folders.
-    fn folder(&self) -> Result<PathBuf, Failure> {
-        let fail = |e: std::io::Error| Failure::input(format!("{}: {e}", self.output.display()));
-        std::fs::create_dir_all(&self.output).map_err(fail)?;
-        if std::fs::read_dir(&self.output).map_err(fail)?.next().is_some() {
-            let message = format!("{}: is not empty", self.output.display());
-            return Err(Failure::input(message).with_help("traces are written into a new folder"));
+    fn folder(&self) -> Result<PathBuf, CaptureError> {
+        let fail =
+            |e: std::io::Error| CaptureError::input(format!("{}: {e}", self.folder.display()));
+        std::fs::create_dir_all(&self.folder).map_err(fail)?;
+        if std::fs::read_dir(&self.folder).map_err(fail)?.next().is_some() {
+            let message = format!("{}: is not empty", self.folder.display());
+            return Err(
+                CaptureError::input(message).with_help("traces are written into a new folder")
+            );
         }
-        self.output.canonicalize().map_err(fail)
+        self.folder.canonicalize().map_err(fail)
     }
 
     /// The library for an MPI.
-    fn compile(&self, mpi: Mpi, work: &Path) -> Result<PathBuf, Failure> {
+    fn compile(&self, mpi: Mpi, work: &Path) -> Result<PathBuf, CaptureError> {
         let (source, library) = (work.join("capture.c"), work.join("libslackline-capture.so"));
         std::fs::write(&source, SOURCE)?;
         let named = match mpi {
             Mpi::Mpich => "mpicc.mpich",
             Mpi::OpenMpi => "mpicc.openmpi",
         };
-        let compilers = match &self.cc {
-            Some(own) => vec![own.clone()],
+        let compilers = match self.cc {
+            Some(own) => vec![own.to_path_buf()],
             None => vec![PathBuf::from(named), PathBuf::from("mpicc")],
         };
         let mut said = String::new();
@@ -195,7 +198,7 @@ impl MpiCapture {
                 }
             }
         }
-        Err(Failure::input(format!(
+        Err(CaptureError::input(format!(
             "the recording library for {} cannot be compiled: {said}",
             mpi.name()
         ))
@@ -235,7 +238,7 @@ struct Trace {
     is_whole: bool,
 }
 
-fn traces(folder: &Path) -> Result<Vec<Trace>, Failure> {
+fn traces(folder: &Path) -> Result<Vec<Trace>, CaptureError> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();

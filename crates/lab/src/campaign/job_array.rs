@@ -1,14 +1,8 @@
-//! `slackline compare CAMPAIGN.toml --on slurm`: the parts of a campaign as one job array, and their results brought
-//! together. Parts keep their own files in a folder beside the results, so that the same command continues.
+//! The parts of a campaign as one job array of Slurm, and their results brought together. Parts keep their own files in a
+//! folder beside the results, so that the same command continues.
 
-use super::Compare;
-use super::campaign::failure;
-use crate::failure::Failure;
-use crate::interrupt;
-use crate::output::Output;
-use crate::progress::Bar;
-use slackline_lab::campaign::{Campaign, Store, merge_over};
-use slackline_report::table::count;
+use super::{Campaign, Store, merge_over};
+use slackline_core::{Failure, Observer};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,16 +15,29 @@ const POLL: Duration = Duration::from_secs(2);
 const PATIENCE: u32 = 150;
 
 /// Most parts of a campaign.
-pub(super) const MOST_JOBS: u64 = 1000;
+pub const MOST_JOBS: u64 = 1000;
 
-impl Compare {
-    /// Has the parts of a campaign done by Slurm, and brings their results together in `file`.
-    pub(super) fn on_slurm(
+/// Parts of a campaign that a batch system does as one job array.
+#[derive(Clone, Debug)]
+pub struct JobArray {
+    /// Number of parts.
+    pub jobs: u64,
+    /// Threads of each part.
+    pub threads: usize,
+    /// Further arguments of sbatch.
+    pub sbatch: Vec<String>,
+}
+
+impl JobArray {
+    /// Has the parts of the campaign at `path` done by Slurm, and brings their results together in `file`; `watch` is notified of
+    /// parts done and in all.
+    pub fn run(
         &self,
         path: &Path,
         campaign: &Campaign,
         file: &Path,
-        output: &mut Output,
+        observer: &mut dyn Observer,
+        watch: &mut dyn FnMut(usize, usize),
     ) -> Result<(), Failure> {
         let parts = self.jobs.min(campaign.combinations().len().max(1) as u64);
         let folder = Parts::new(file, campaign, parts)?;
@@ -44,10 +51,10 @@ impl Compare {
         }
         if !missing.is_empty() {
             let job = self.submit(path, &folder, &missing)?;
-            output.detail(&format!("job {job}: {}", count(missing.len(), "part")));
-            let stop = interrupt::listen();
-            let ended = wait(&job, &folder, &missing, &stop, output.quiet);
-            interrupt::ignore();
+            observer.detail(&format!("job {job}: {}", parts_in_words(missing.len())));
+            let stop = observer.listen();
+            let ended = wait(&job, &folder, &missing, (&stop, observer.interrupted_code()), watch);
+            observer.ignore();
             ended?;
         }
         let failed: Vec<u64> = (1..=parts).filter(|&part| !folder.is_done(part)).collect();
@@ -67,7 +74,7 @@ impl Compare {
         }
         let inputs: Vec<PathBuf> = (1..=parts).map(|part| folder.results(part)).collect();
         // The parts began with the runs that were there.
-        merge_over(&inputs, file).map_err(failure)?;
+        merge_over(&inputs, file)?;
         folder.remove();
         Ok(())
     }
@@ -78,7 +85,7 @@ impl Compare {
             Failure::work(format!("the program does not know where it is: {error}"))
         })?;
         let campaign = absolute(path)?;
-        let threads = self.threads.unwrap_or(1);
+        let threads = self.threads;
         // Results of a part are complete once its file has the name that is looked for.
         let script = format!(
             "#!/bin/sh\nn=$SLURM_ARRAY_TASK_ID\n\
@@ -107,6 +114,10 @@ impl Compare {
             Ok(job)
         }
     }
+}
+
+fn parts_in_words(number: usize) -> String {
+    format!("{number} part{}", if number == 1 { "" } else { "s" })
 }
 
 /// The folder of the parts of a campaign.
@@ -172,21 +183,20 @@ fn wait(
     job: &str,
     folder: &Parts,
     missing: &[u64],
-    stop: &AtomicBool,
-    quiet: bool,
+    (stop, interrupted): (&AtomicBool, u8),
+    watch: &mut dyn FnMut(usize, usize),
 ) -> Result<(), Failure> {
-    let bar = Bar::new(quiet);
     let mut silent = 0;
     loop {
         let done = missing.iter().filter(|&&part| folder.is_done(part)).count();
-        bar.show("parts", done, missing.len());
+        watch(done, missing.len());
         if stop.load(Ordering::Relaxed) {
             let mut cancel = Command::new("scancel");
             cancel.arg(job);
             let _ = answer(cancel, None); // the job may be over
             let message =
                 format!("job {job} is cancelled; the same command continues with what is missing");
-            return Err(Failure::Interrupted { message, code: interrupt::exit_code() });
+            return Err(Failure::Interrupted { message, code: interrupted });
         }
         let mut look = Command::new("squeue");
         look.args(["--noheader", "--format=%T %r", "--jobs", job]);
@@ -215,7 +225,6 @@ fn wait(
         }
         std::thread::sleep(POLL);
     }
-    bar.finish();
     Ok(())
 }
 
@@ -244,6 +253,6 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// A word of a shell script.
-pub(super) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -1,21 +1,23 @@
 //! Recorded runs as cases of the stack: run folders, imported runs, records of other engines, traces.
 
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::site_logs::{BandwidthPolicy, LEAST_BYTES, SeenRun, SiteLogs};
 use slackline_centre::stack::{self, Case, RecordedHost, RecordedTask};
 use slackline_core::run::history::RunHistory;
 use slackline_core::run::log_of;
 use slackline_core::run::page::utc;
+use slackline_core::schema::names;
+use slackline_core::{Context, Failure};
+use slackline_formats::FileAccess;
+use slackline_formats::batch_log::{self, Wrong};
 use slackline_import::RecordedRun;
-use slackline_lab::site_logs::{BandwidthPolicy, LEAST_BYTES, SeenRun};
 use slackline_model::{Platform, Workflow};
 use std::collections::HashMap;
 use std::path::Path;
 
 /// A recorded run.
-pub(crate) struct RecordedCase {
+pub struct RecordedCase {
     /// Its hosts as sites, and its record.
-    pub(crate) case: Case,
+    pub case: Case,
     /// Cores and memory of the hosts.
     hosts: Vec<(Option<f64>, Option<f64>)>,
     /// Transfers: names of both hosts, bytes, seconds.
@@ -27,7 +29,7 @@ pub(crate) struct RecordedCase {
 
 impl RecordedCase {
     /// What a picture of the site takes from it.
-    pub(crate) fn seen(&self) -> SeenRun<'_> {
+    pub fn seen(&self) -> SeenRun<'_> {
         SeenRun {
             case: &self.case,
             hosts: &self.hosts,
@@ -38,16 +40,16 @@ impl RecordedCase {
     }
 
     /// Files that a task reads and writes on average.
-    pub(crate) fn operations_per_task(&self) -> f64 {
+    pub fn operations_per_task(&self) -> f64 {
         self.operations as f64 / self.case.tasks.len().max(1) as f64
     }
 }
 
 /// Whether a path holds a recorded run: a folder of ours, what `import -o` wrote, records of another engine.
-pub(crate) fn is_run(path: &Path, output: &Output) -> bool {
+pub fn is_run(path: &Path, files: &FileAccess) -> bool {
     log_of(path).is_file()
         || is_imported(path)
-        || slackline_core::recorded::engine_of(path, &output.files).is_some()
+        || slackline_core::recorded::engine_of(path, files).is_some()
 }
 
 /// Whether a folder is one that `import -o` wrote.
@@ -56,13 +58,13 @@ fn is_imported(path: &Path) -> bool {
 }
 
 /// Reads the run under a path. Tasks that were not done are an error, or left out.
-pub(crate) fn read(
+pub fn read(
     path: &Path,
     leave_out_undone: bool,
-    output: &mut Output,
+    context: &mut Context<'_>,
 ) -> Result<RecordedCase, Failure> {
     if log_of(path).is_file() {
-        let history = RunHistory::read(path, &mut output.context(false))?;
+        let history = RunHistory::read(path, context)?;
         let nominal = Nominal {
             work: history.workflow.tasks().map(|task| history.workflow.work(task)).collect(),
             speeds: history.platform.hosts().iter().map(|host| host.speed).collect(),
@@ -73,9 +75,9 @@ pub(crate) fn read(
     }
     if is_imported(path) {
         let (workflow, trace) = (path.join("workflow.json"), path.join("trace.jsonl"));
-        return of_trace(&workflow, &trace, &path.join("platform.toml"), output);
+        return of_trace(&workflow, &trace, &path.join("platform.toml"), &context.files);
     }
-    let run = slackline_core::recorded::read(path, &output.context(false))?;
+    let run = slackline_core::recorded::read(path, context)?;
     let date = run.began.map_or_else(String::new, |began| utc(began.value));
     of_run(&run, &Nominal::default(), date, path, leave_out_undone)
 }
@@ -211,8 +213,8 @@ struct Events {
     transfers: Vec<(String, String, f64, f64)>,
 }
 
-fn events(trace: &Path, output: &Output) -> Result<Events, Failure> {
-    let text = output.files.read_text(trace)?;
+fn events(trace: &Path, files: &FileAccess) -> Result<Events, Failure> {
+    let text = files.read_text(trace)?;
     let wrong =
         |line: usize, why: &str| Failure::input(format!("{}:{}: {why}", trace.display(), line + 1));
     let mut found = Events::default();
@@ -251,15 +253,15 @@ fn events(trace: &Path, output: &Output) -> Result<Events, Failure> {
 }
 
 /// A run from a workflow, the trace of its run, and the platform.
-pub(crate) fn of_trace(
+pub fn of_trace(
     workflow: &Path,
     trace: &Path,
     platform: &Path,
-    output: &Output,
+    files: &FileAccess,
 ) -> Result<RecordedCase, Failure> {
-    let workflow = slackline_formats::read_workflow(&output.files, workflow, None)?.workflow;
-    let platform = slackline_formats::read_platform(&output.files, platform, None)?;
-    let mut events = events(trace, output)?;
+    let workflow = slackline_formats::read_workflow(files, workflow, None)?.workflow;
+    let platform = slackline_formats::read_platform(files, platform, None)?;
+    let mut events = events(trace, files)?;
     let case = case_of_trace(&workflow, &platform, &mut events)
         .map_err(|error| Failure::input(format!("{}: {error}", trace.display())))?;
     let hosts = platform.hosts().iter();
@@ -300,4 +302,39 @@ fn case_of_trace(
     });
     let hosts: Vec<RecordedHost> = hosts.collect();
     stack::case_of_run(tasks, &hosts)
+}
+
+/// Adds the log under a path, of whichever kind, as one of a site.
+pub fn add(
+    logs: &mut SiteLogs,
+    is_lenient: bool,
+    site: &str,
+    path: &Path,
+    context: &mut Context<'_>,
+) -> Result<(), Failure> {
+    let source = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    if path.is_dir() {
+        let run = read(path, is_lenient, context)?;
+        let added = logs.add_recorded(&run.seen(), &source, site);
+        return added.map_err(|error| Failure::from(error.in_file(path)));
+    }
+    let text = context.files.read_text(path)?;
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let fields = first.split_whitespace();
+    let is_swf = first.trim_start().starts_with(';')
+        || (fields.clone().count() == 18 && fields.clone().all(|f| f.parse::<f64>().is_ok()));
+    let added = if first.contains(&format!("\"{}\"", names::TRACE)) {
+        logs.add_trace(&text, &source, site)
+    } else if is_swf || (first.contains('|') && first.contains("JobID")) {
+        let wrong = if is_lenient { Wrong::Skip } else { Wrong::Refuse };
+        let log = batch_log::read(&context.files, path, wrong)?;
+        logs.add_batch_log(&log, &text, &source, site)
+    } else if slackline_core::recorded::engine_of(path, &context.files).is_some() {
+        let run = read(path, is_lenient, context)?;
+        logs.add_recorded(&run.seen(), &source, site)
+    } else {
+        let read = slackline_formats::read_workflow(&context.files, path, None)?;
+        logs.add_run(read.recorded.as_ref(), &source, site)
+    };
+    added.map_err(|error| Failure::from(error.in_file(path)))
 }
