@@ -156,6 +156,7 @@ struct RequestsPage;
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Contributing;
 
+pub mod activities;
 pub mod advice;
 pub mod bundled;
 pub mod choices;

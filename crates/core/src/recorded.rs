@@ -4,13 +4,14 @@
 use crate::context::Context;
 use crate::failure::Failure;
 use slackline_formats::document::RecordedMachine;
-use slackline_formats::{Document, Format, FormatError};
+use slackline_formats::trace::{self, TraceFormat};
+use slackline_formats::{Document, Format, FormatError, scenario, schedule_json};
 use slackline_generate::GenerateError;
 use slackline_generate::platform::recorded::{Machine, usual};
-use slackline_import::{Engine, Options, RecordedRun};
+use slackline_import::{Engine, Options, RecordedRun, Summary};
 use slackline_io::{FileAccess, is_standard};
 use slackline_model::{Platform, Problem, Schedule};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Returns the engine whose records a path holds, if any. Only folders and regular files are opened, and of a
 /// file only its beginning is read.
@@ -86,4 +87,51 @@ pub fn machines_platform(
 ) -> Result<Platform, GenerateError> {
     let machines: Vec<Machine> = machines.iter().map(|m| machine(m, cores)).collect();
     usual(&machines)
+}
+
+/// Reads the records under some paths.
+pub fn records(
+    paths: &[PathBuf],
+    from: Option<Engine>,
+    sizes: Option<PathBuf>,
+    context: &mut Context<'_>,
+) -> Result<RecordedRun, Failure> {
+    if let [path] = paths
+        && from.is_none()
+        && crate::run::log_of(path).is_file()
+    {
+        return Ok(crate::run::history::RunHistory::read(path, context)?.recorded());
+    }
+    let options = Options { from, sizes, strict: context.strict };
+    Ok(slackline_import::read(paths, &options, &context.files)?)
+}
+
+/// Writes a recorded run into a folder: workflow, platform, trace, plan, the scenario of its waits, and the summary.
+pub fn write(
+    run: &RecordedRun,
+    summary: &Summary,
+    folder: &Path,
+    files: &FileAccess,
+) -> Result<(), Failure> {
+    let document = run.document()?;
+    let platform_text = run.platform_toml();
+    let platform = run.platform()?;
+    std::fs::create_dir_all(folder)
+        .map_err(|e| Failure::from(FormatError::from(e).in_file(folder)))?;
+    files.write(&folder.join("workflow.json"), |out| Format::WfFormat.write(&document, out))?;
+    files.write(&folder.join("platform.toml"), |out| out.write_all(platform_text.as_bytes()))?;
+    let workflow = &document.workflow;
+    let recorded = run.trace();
+    files.write(&folder.join("trace.jsonl"), |out| {
+        trace::write(&recorded, TraceFormat::JsonLines, workflow, &platform, out)
+    })?;
+    let problem = Problem::new(workflow, &platform).map_err(Failure::input)?;
+    let schedule = run.schedule();
+    files.write(&folder.join("plan.json"), |out| schedule_json::write(&problem, &schedule, out))?;
+    scenario::write_scenario(files, &folder.join("recorded.toml"), &run.scenario())?;
+    files.write(&folder.join("import.json"), |out| {
+        serde_json::to_writer_pretty(&mut *out, summary).map_err(std::io::Error::from)?;
+        out.write_all(b"\n")
+    })?;
+    Ok(())
 }

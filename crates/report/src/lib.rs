@@ -11,6 +11,7 @@
 //! assert_eq!(table.render(80), "  task   seconds\n  align      2.5\n");
 //! ```
 
+pub mod activities;
 pub mod advice;
 pub mod algorithms;
 pub mod calibration;

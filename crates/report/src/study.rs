@@ -2,8 +2,10 @@
 
 use crate::Printer;
 use crate::table::{Table, wrap};
-use slackline_core::Failure;
-use slackline_lab::papers::{Claim, Report, Verdict};
+use serde::Serialize;
+use slackline_core::{Failure, schema};
+use slackline_lab::papers;
+use slackline_lab::papers::{Claim, Paper, Report, Verdict};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -80,4 +82,81 @@ fn shown(claim: &Claim, output: &dyn Printer) -> String {
         text += &wrap(remark, 2, width);
     }
     text + "\n"
+}
+
+#[derive(Serialize)]
+pub struct List {
+    pub schema: &'static str,
+    pub reproductions: Vec<StudyEntry>,
+}
+
+#[derive(Serialize)]
+struct StudyEntry {
+    name: &'static str,
+    title: &'static str,
+    source: &'static str,
+    about: &'static str,
+}
+
+#[derive(Serialize)]
+pub struct ReproductionDocument<'a> {
+    pub schema: &'static str,
+    #[serde(flatten)]
+    pub report: &'a Report,
+}
+
+/// The cells of a study.
+#[derive(Serialize)]
+pub struct Cells<'a> {
+    pub schema: &'static str,
+    pub study: &'static str,
+    pub cells: Vec<Listed<'a>>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub unlisted: &'static str,
+}
+
+#[derive(Serialize)]
+pub struct Listed<'a> {
+    pub number: usize,
+    pub name: &'a str,
+}
+
+/// A cell that was written out.
+#[derive(Serialize)]
+pub struct Emitted<'a> {
+    pub schema: &'static str,
+    pub study: &'static str,
+    pub number: usize,
+    pub name: &'a str,
+    pub folder: String,
+    pub files: &'a [String],
+    pub command: &'a [String],
+    /// None where it cannot finish.
+    pub makespan: Option<f64>,
+}
+
+impl List {
+    /// All studies that can be repeated.
+    pub fn of_all() -> List {
+        let entry = |p: &Paper| StudyEntry {
+            name: p.name,
+            title: p.title,
+            source: p.source,
+            about: p.about,
+        };
+        let reproductions = papers::ALL.iter().map(entry).collect();
+        List { schema: schema::names::REPRODUCTIONS, reproductions }
+    }
+}
+
+/// All studies that can be repeated, in words.
+pub fn list(output: &dyn Printer) -> String {
+    let mut text = String::new();
+    for paper in papers::ALL {
+        let _ = writeln!(text, "{}", output.bold(paper.name));
+        for line in [paper.title, paper.source, paper.about] {
+            text += &wrap(line, 2, output.style().width);
+        }
+    }
+    text
 }

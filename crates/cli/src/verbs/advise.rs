@@ -1,12 +1,12 @@
 //! `slackline advise`: what tasks should request next time.
 
-use super::import::records;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::path_check::Files;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use slackline_core::advice::Advice;
+use slackline_core::recorded::records;
 use slackline_import::{Engine, RecordedRun};
 use slackline_report::advice::config;
 use slackline_report::advice::describe;
@@ -87,7 +87,12 @@ impl Advise {
         let mut runs: Vec<RecordedRun> = Vec::new();
         for path in &self.paths {
             let paths = std::slice::from_ref(path);
-            let run = records(paths, self.from.as_deref(), None, output)?;
+            let run = records(
+                paths,
+                self.from.as_deref().and_then(Engine::named),
+                None,
+                &mut output.context(false),
+            )?;
             if runs.first().is_some_and(|first| first.engine != run.engine) {
                 let message = format!("{}: records of another engine", path.display());
                 return Err(Failure::input(message).with_help("advise for each engine on its own"));

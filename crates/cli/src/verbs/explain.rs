@@ -1,6 +1,5 @@
 //! `slackline explain`: what decided the makespan of a recorded run.
 
-use super::import::records;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::path_check::Files;
@@ -8,6 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use slackline_core::explanation;
 use slackline_core::explanation::Explanation;
+use slackline_core::recorded::records;
 use slackline_import::Engine;
 use slackline_report::explanation::describe;
 use slackline_report::import::repaired;
@@ -51,7 +51,12 @@ impl Explain {
             .draws("--svg", self.svg.as_ref())
             .json(self.json)
             .check(output)?;
-        let run = records(&self.paths, self.from.as_deref(), None, output)?;
+        let run = records(
+            &self.paths,
+            self.from.as_deref().and_then(Engine::named),
+            None,
+            &mut output.context(false),
+        )?;
         let Some(explanation) = Explanation::of(&run) else {
             let paths: Vec<String> = self.paths.iter().map(|p| p.display().to_string()).collect();
             return Err(Failure::input(format!(

@@ -4,12 +4,10 @@ use crate::failure::Failure;
 use crate::output::Output;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use slackline_core::recorded::{records, write};
 use slackline_core::run;
-use slackline_core::run::history::RunHistory;
-use slackline_formats::trace::TraceFormat;
-use slackline_formats::{Format, scenario, schedule_json, trace};
-use slackline_import::{Engine, Options, RecordedRun, Summary};
-use slackline_model::Problem;
+use slackline_formats::{scenario, trace};
+use slackline_import::Engine;
 use slackline_report::import::describe;
 use std::path::PathBuf;
 
@@ -47,10 +45,12 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        let run = records(&self.paths, self.from.as_deref(), self.sizes.clone(), output)?;
+        let from = self.from.as_deref().and_then(Engine::named);
+        let context = &mut output.context(false);
+        let run = records(&self.paths, from, self.sizes.clone(), context)?;
         let summary = run.summary();
         if let Some(folder) = &self.output {
-            write(&run, &summary, folder, output)?;
+            write(&run, &summary, folder, &output.files)?;
         }
         if self.json {
             return output.json(&summary);
@@ -65,51 +65,4 @@ impl Import {
                 .say("\nNothing was written; -o DIR writes workflow, platform, trace and plan.\n"),
         }
     }
-}
-
-/// Reads the records under some paths.
-pub(crate) fn records(
-    paths: &[PathBuf],
-    from: Option<&str>,
-    sizes: Option<PathBuf>,
-    output: &mut Output,
-) -> Result<RecordedRun, Failure> {
-    if let [path] = paths
-        && from.is_none()
-        && run::log_of(path).is_file()
-    {
-        return Ok(RunHistory::read(path, &mut output.context(false))?.recorded());
-    }
-    let options = Options { from: from.and_then(Engine::named), sizes, strict: output.strict };
-    Ok(slackline_import::read(paths, &options, &output.files)?)
-}
-
-fn write(
-    run: &RecordedRun,
-    summary: &Summary,
-    folder: &std::path::Path,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let document = run.document()?;
-    let platform_text = run.platform_toml();
-    let platform = run.platform()?;
-    std::fs::create_dir_all(folder)
-        .map_err(|e| Failure::from(slackline_formats::FormatError::from(e).in_file(folder)))?;
-    let files = &output.files;
-    files.write(&folder.join("workflow.json"), |out| Format::WfFormat.write(&document, out))?;
-    files.write(&folder.join("platform.toml"), |out| out.write_all(platform_text.as_bytes()))?;
-    let workflow = &document.workflow;
-    let recorded = run.trace();
-    files.write(&folder.join("trace.jsonl"), |out| {
-        trace::write(&recorded, TraceFormat::JsonLines, workflow, &platform, out)
-    })?;
-    let problem = Problem::new(workflow, &platform).map_err(Failure::input)?;
-    let schedule = run.schedule();
-    files.write(&folder.join("plan.json"), |out| schedule_json::write(&problem, &schedule, out))?;
-    scenario::write_scenario(files, &folder.join("recorded.toml"), &run.scenario())?;
-    files.write(&folder.join("import.json"), |out| {
-        serde_json::to_writer_pretty(&mut *out, summary).map_err(std::io::Error::from)?;
-        out.write_all(b"\n")
-    })?;
-    Ok(())
 }

@@ -4,13 +4,12 @@ use crate::output::Output;
 use crate::path_check::Files;
 use crate::progress::Bar;
 use clap::Args;
-use serde::Serialize;
 use slackline_core::{Failure, schema};
 use slackline_lab::papers;
 use slackline_lab::papers::{Options, Paper, Progress, Report, Size, Watch};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::units::fmt_seconds;
-use slackline_report::study::tell;
+use slackline_report::study::{Cells, Emitted, List, Listed, ReproductionDocument, list, tell};
 use slackline_report::table::wrap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -67,57 +66,6 @@ pub(crate) struct Reproduce {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct List {
-    schema: &'static str,
-    reproductions: Vec<StudyEntry>,
-}
-
-#[derive(Serialize)]
-struct StudyEntry {
-    name: &'static str,
-    title: &'static str,
-    source: &'static str,
-    about: &'static str,
-}
-
-#[derive(Serialize)]
-struct ReproductionDocument<'a> {
-    schema: &'static str,
-    #[serde(flatten)]
-    report: &'a Report,
-}
-
-/// The cells of a study.
-#[derive(Serialize)]
-struct Cells<'a> {
-    schema: &'static str,
-    study: &'static str,
-    cells: Vec<Listed<'a>>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    unlisted: &'static str,
-}
-
-#[derive(Serialize)]
-struct Listed<'a> {
-    number: usize,
-    name: &'a str,
-}
-
-/// A cell that was written out.
-#[derive(Serialize)]
-struct Emitted<'a> {
-    schema: &'static str,
-    study: &'static str,
-    number: usize,
-    name: &'a str,
-    folder: String,
-    files: &'a [String],
-    command: &'a [String],
-    /// None where it cannot finish.
-    makespan: Option<f64>,
-}
-
 impl Reproduce {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let Some(name) = &self.name else { return self.list(output) };
@@ -148,22 +96,9 @@ impl Reproduce {
 
     fn list(&self, output: &mut Output) -> Result<(), Failure> {
         if self.json {
-            let entry = |p: &Paper| StudyEntry {
-                name: p.name,
-                title: p.title,
-                source: p.source,
-                about: p.about,
-            };
-            let reproductions = papers::ALL.iter().map(entry).collect();
-            return output.json(&List { schema: schema::names::REPRODUCTIONS, reproductions });
+            return output.json(&List::of_all());
         }
-        let mut text = String::new();
-        for paper in papers::ALL {
-            let _ = writeln!(text, "{}", output.bold(paper.name));
-            for line in [paper.title, paper.source, paper.about] {
-                text += &wrap(line, 2, output.width);
-            }
-        }
+        let text = list(output);
         output.text(&text)
     }
 

@@ -6,6 +6,7 @@ mod clean;
 pub mod clock;
 pub mod difference;
 pub mod history;
+mod notify;
 pub mod page;
 mod published;
 mod report;
@@ -16,6 +17,7 @@ pub mod stop;
 
 pub use again::{Rehearsal, Start};
 pub use clean::{CleanReport, Parts, clean};
+pub use notify::notify;
 pub use published::{PublishedFile, ResultsManifest};
 pub use report::{
     ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RedoneTask, RehearsalReport,

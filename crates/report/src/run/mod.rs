@@ -4,3 +4,4 @@ pub mod difference;
 pub mod log;
 pub mod status;
 pub mod text;
+pub mod view;

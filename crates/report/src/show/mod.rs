@@ -2,5 +2,6 @@
 
 pub mod definition;
 pub mod document;
+pub mod facts;
 pub mod platform;
 pub mod workflow;

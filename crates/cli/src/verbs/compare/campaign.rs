@@ -9,8 +9,8 @@ use serde::Serialize;
 use slackline_core::schema::names;
 use slackline_lab::campaign::job_array::JobArray;
 use slackline_lab::campaign::{
-    Campaign, Counts, Identity, METRICS, Method, MethodKind, Shard, Store, StoreError, merge, run,
-    write_csv, write_records, {bundle, check_bundle, comparisons},
+    Campaign, Counts, Identity, METRICS, Method, MethodKind, Shard, Store, StoreError, bundle,
+    check_bundle, comparisons, merge, run, write_csv, write_records,
 };
 use slackline_lab::compare::{Comparison, Options};
 use slackline_model::nearest::did_you_mean;

@@ -1,7 +1,6 @@
 //! `slackline run`: a workflow on real machines, under the policy that was tried in the simulator.
 
 pub(super) mod detach;
-mod notify;
 pub(crate) mod view;
 
 use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, factor, safety, seconds};
@@ -417,7 +416,7 @@ fn drive(start: Start, outputs: &Outputs, output: &mut Output) -> Result<(), Fai
     let problem = session.problem()?;
     let driven = driver.drive(&session, &problem, &mut output.context(false));
     if let Some(line) = &outputs.notify {
-        notify::notify(line, &path, output);
+        run::notify(line, &path, &mut output.context(true));
     }
     let finished = driven?;
     let whole = finished.ran.outcome.workflow.clone();

@@ -4,7 +4,7 @@ use crate::input::{ParamOptions, Sources, format_parser, read_document_with, rea
 use crate::output::Output;
 use crate::path_check::Files;
 use clap::Args;
-use slackline_core::choices::{Named, PartFacts, part_facts};
+use slackline_core::choices::part_facts;
 use slackline_core::explanation::Explanation;
 use slackline_core::input::{Past, format_of};
 use slackline_core::request::ModelSettings;
@@ -23,6 +23,7 @@ use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_report::choices::text;
 use slackline_report::picture;
 use slackline_report::run::status;
+use slackline_report::show::facts::{ChoicesDocument, ScheduleDocument, WithParts};
 use slackline_report::show::{definition, document, platform, workflow};
 use slackline_report::table::count;
 use slackline_view::gantt::{SvgOptions, TerminalOptions};
@@ -306,36 +307,4 @@ fn document_is_instance(files: &FileAccess, path: &Path, from: Option<Format>) -
         Some(format) => format == Format::Instance,
         None => files.read_text(path).is_ok_and(|text| Format::Instance.recognises(&text)),
     }
-}
-
-#[derive(serde::Serialize)]
-struct WithParts<'a, F> {
-    #[serde(flatten)]
-    facts: F,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    definition: Option<definition::DefinitionDocument<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    subworkflows: Option<Named<PartFacts>>,
-}
-
-#[derive(serde::Serialize)]
-struct ChoicesDocument<'a> {
-    schema: &'static str,
-    name: &'a str,
-    tasks: usize,
-    choices: usize,
-    loops: usize,
-    subworkflows: Named<PartFacts>,
-}
-
-#[derive(serde::Serialize)]
-struct ScheduleDocument {
-    schema: &'static str,
-    tasks: usize,
-    makespan: f64,
-    speedup: f64,
-    utilisation: f64,
-    used_processors: usize,
-    cost: f64,
-    bytes_moved: f64,
 }

@@ -1,21 +1,22 @@
 //! The command that is carried out when a run is over.
 
-use crate::output::Output;
-use slackline_core::run::clock::now;
-use slackline_core::run::history::RunHistory;
+use super::clock::now;
+use super::history::RunHistory;
+use super::status::RunState;
+use crate::context::Context;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Carries a shell line out with the state of the run in its environment; that it fails is no failure of the run.
-pub(super) fn notify(line: &str, folder: &Path, output: &mut Output) {
-    let history = match RunHistory::read(folder, &mut output.context(true)) {
+pub fn notify(line: &str, folder: &Path, context: &mut Context<'_>) {
+    let history = match RunHistory::read(folder, context) {
         Ok(history) => history,
         Err(_) => return, // there is no run that anybody could be notified of
     };
     let mut status = history.status(now());
     // This process has yet to give the folder back.
     if history.is_driven() && history.over.is_none() {
-        status.state = slackline_core::run::status::RunState::Stopped;
+        status.state = RunState::Stopped;
     }
     let done = Command::new("sh")
         .arg("-c")
@@ -32,7 +33,7 @@ pub(super) fn notify(line: &str, folder: &Path, output: &mut Output) {
         .status();
     match done {
         Ok(status) if status.success() => {}
-        Ok(status) => output.warning(&format!("--notify: {line}: {status}")),
-        Err(error) => output.warning(&format!("--notify: {line}: {error}")),
+        Ok(status) => context.warning(&format!("--notify: {line}: {status}")),
+        Err(error) => context.warning(&format!("--notify: {line}: {error}")),
     }
 }
