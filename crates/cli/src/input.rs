@@ -115,15 +115,6 @@ pub(crate) fn read_workflow(
     input::read_workflow(path, from, &mut output.context(false))
 }
 
-/// Reads a workflow file with all that its format knows.
-pub(crate) fn read_document(
-    path: &Path,
-    from: Option<Format>,
-    output: &mut Output,
-) -> Result<Document, Failure> {
-    input::read_document(path, from, &mut output.context(false))
-}
-
 /// The same with values for its parameters.
 pub(crate) fn read_document_with(
     path: &Path,

@@ -1,8 +1,12 @@
 //! Generated inputs, and the forms they are written in.
 
+use crate::context::Context;
 use crate::failure::Failure;
+use crate::input::{read_document, read_platform, read_workflow};
+use crate::recorded::machine;
 use crate::schema;
 use serde::Serialize;
+use slackline_formats::document::RecordedMachine;
 use slackline_formats::note::{self, Comments};
 use slackline_formats::{
     Document, FileAccess, Format, instance, platform_toml, scenario, simgrid_xml,
@@ -13,7 +17,8 @@ use slackline_generate::population::{Member, Population};
 use slackline_generate::registry::{self, Family};
 use slackline_generate::scenario::{Surroundings, onto};
 use slackline_generate::workflow::runnable::Runnable;
-use slackline_model::{Platform, Scenario, Workflow};
+use slackline_model::{Platform, Problem, Scenario, Workflow};
+use slackline_schedule::Request;
 use std::io::Write;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -387,4 +392,43 @@ pub fn content(name: &str, bytes: u64, seed: u64) -> Vec<u8> {
 /// `1 task`, `2 tasks`.
 fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The makespan of a workflow on a platform, as the usual planner plans it.
+pub fn planned(
+    workflow: &Path,
+    platform: &Path,
+    context: &mut Context<'_>,
+) -> Result<f64, Failure> {
+    let workflow = read_workflow(workflow, None, context)?;
+    let platform = read_platform(platform, context)?;
+    let problem = Problem::new(&workflow, &platform)?;
+    let plan = slackline_schedule::registry::usual(&problem).plan(&problem, &Request::default())?;
+    // Enough digits for a scale; the command that makes it again names them.
+    Ok((plan.makespan() * 1e3).round() / 1e3)
+}
+
+/// The machines of a recorded run; what it does not say of them, and of the network, is told.
+pub fn machines(file: &Path, context: &mut Context<'_>) -> Result<Vec<Machine>, Failure> {
+    let recorded = read_document(file, None, context)?.recorded;
+    let machines = recorded.and_then(|r| r.run).map_or(Vec::new(), |run| run.machines);
+    if machines.is_empty() {
+        let message = format!("{}: no recorded run with machines", file.display());
+        return Err(Failure::input(message).with_help("WfFormat files of real runs name theirs"));
+    }
+    let without = |known: fn(&RecordedMachine) -> bool| {
+        machines.iter().filter(|machine| !known(machine)).count()
+    };
+    for (what, missing) in
+        [("speed", without(|m| m.speed_mhz.is_some())), ("cores", without(|m| m.cores.is_some()))]
+    {
+        if missing > 0 {
+            context.note(&format!(
+                "the {what} of {} taken from the defaults",
+                count(missing, "machine")
+            ));
+        }
+    }
+    context.note("the network is assumed: a link to one switch for each machine");
+    Ok(machines.iter().map(|m| machine(m, |cores| cores)).collect())
 }

@@ -11,6 +11,9 @@ use slackline_model::schedule::Summary;
 use slackline_model::{Platform, approx};
 use std::sync::Arc;
 
+/// The changes that are tried where none is named.
+const USUAL: [&str; 5] = ["cores x2", "hosts x2", "speed x2", "bandwidth x2", "latency x0.5"];
+
 /// The JSON document of a run and the same run on changed platforms.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WhatIfReport {
@@ -184,4 +187,14 @@ fn run(
         cost: Some(ran.money.total),
     };
     Ok((run, scenario))
+}
+
+/// Those of the usual changes that the platform can undergo.
+pub fn usual(
+    setup: &SimulationSetup,
+    context: &mut Context<'_>,
+) -> Result<Vec<Vec<Change>>, Failure> {
+    let loaded = setup.clone().read(vec!["static".to_string()], context)?.loaded;
+    let changes = USUAL.iter().filter_map(|text| parse_changes(text).ok());
+    Ok(changes.filter(|group| loaded.platform.changed(group).is_ok()).collect())
 }

@@ -27,11 +27,13 @@ pub mod action;
 pub mod calibrate;
 pub mod collectives;
 mod datatype;
+mod places;
 mod replay;
 pub mod settings;
 pub mod timeline;
 pub mod trace;
 
+pub use places::read_hosts;
 pub use replay::live;
 pub use replay::{Explained, Observer, Replay, ReplayError, Replayed};
 pub use settings::ReplaySettings;

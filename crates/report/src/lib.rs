@@ -32,6 +32,7 @@ pub mod simulation;
 pub mod site;
 pub mod study;
 pub mod table;
+pub mod terminal;
 pub mod versus;
 pub mod what_if;
 

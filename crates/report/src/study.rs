@@ -4,6 +4,7 @@ use crate::Printer;
 use crate::table::{Table, wrap};
 use serde::Serialize;
 use slackline_core::{Failure, schema};
+use slackline_lab::cell::Recipe;
 use slackline_lab::papers;
 use slackline_lab::papers::{Claim, Paper, Report, Verdict};
 use std::fmt::Write;
@@ -84,23 +85,34 @@ fn shown(claim: &Claim, output: &dyn Printer) -> String {
     text + "\n"
 }
 
+/// Studies that can be repeated.
 #[derive(Serialize)]
 pub struct List {
+    /// Name and version of the document.
     pub schema: &'static str,
+    /// The studies.
     pub reproductions: Vec<StudyEntry>,
 }
 
+/// A study.
 #[derive(Serialize)]
-struct StudyEntry {
-    name: &'static str,
-    title: &'static str,
-    source: &'static str,
-    about: &'static str,
+pub struct StudyEntry {
+    /// Name by which it is repeated.
+    pub name: &'static str,
+    /// Title of the publication.
+    pub title: &'static str,
+    /// Authors and place.
+    pub source: &'static str,
+    /// Subject.
+    pub about: &'static str,
 }
 
+/// A study that was repeated.
 #[derive(Serialize)]
 pub struct ReproductionDocument<'a> {
+    /// Name and version of the document.
     pub schema: &'static str,
+    /// Claims, verdicts and tables.
     #[serde(flatten)]
     pub report: &'a Report,
 }
@@ -108,28 +120,42 @@ pub struct ReproductionDocument<'a> {
 /// The cells of a study.
 #[derive(Serialize)]
 pub struct Cells<'a> {
+    /// Name and version of the document.
     pub schema: &'static str,
+    /// Name of the study.
     pub study: &'static str,
+    /// The cells.
     pub cells: Vec<Listed<'a>>,
+    /// Runs that are not listed, in words.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub unlisted: &'static str,
 }
 
+/// A cell by its number.
 #[derive(Serialize)]
 pub struct Listed<'a> {
+    /// Number, from 1.
     pub number: usize,
+    /// Name.
     pub name: &'a str,
 }
 
 /// A cell that was written out.
 #[derive(Serialize)]
 pub struct Emitted<'a> {
+    /// Name and version of the document.
     pub schema: &'static str,
+    /// Name of the study.
     pub study: &'static str,
+    /// Number of the cell.
     pub number: usize,
+    /// Name of the cell.
     pub name: &'a str,
+    /// Folder it was written into.
     pub folder: String,
+    /// Names of the files.
     pub files: &'a [String],
+    /// Words of the command that repeats it.
     pub command: &'a [String],
     /// None where it cannot finish.
     pub makespan: Option<f64>,
@@ -157,6 +183,30 @@ pub fn list(output: &dyn Printer) -> String {
         for line in [paper.title, paper.source, paper.about] {
             text += &wrap(line, 2, output.style().width);
         }
+    }
+    text
+}
+
+impl<'a> Cells<'a> {
+    /// The cells of a study, with their numbers.
+    pub fn of(paper: &Paper, cells: &'a [Recipe]) -> Cells<'a> {
+        let numbered = (1..).zip(cells);
+        let cells = numbered.map(|(number, cell)| Listed { number, name: &cell.name });
+        Cells {
+            schema: schema::names::CELLS,
+            study: paper.name,
+            cells: cells.collect(),
+            unlisted: paper.unlisted,
+        }
+    }
+}
+
+/// The cells of a study, a line each.
+pub fn cells_in_words(cells: &[Recipe]) -> String {
+    let width = cells.len().to_string().len();
+    let mut text = String::new();
+    for (number, cell) in (1..).zip(cells) {
+        let _ = writeln!(text, "{number:>width$}  {}", cell.name);
     }
     text
 }

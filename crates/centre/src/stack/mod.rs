@@ -13,6 +13,7 @@ mod sites;
 mod switches;
 mod transport;
 mod validity;
+mod work;
 
 pub use attribute::{Attributed, Attribution, attribute, attribute_one};
 pub use case::{
@@ -24,6 +25,7 @@ pub use plan::RunRecord;
 pub use recorded::{RecordedHost, RecordedTask, case_of_run};
 pub use switches::{Component, Switches, UnknownSwitch};
 pub use validity::{Origin, Validity};
+pub use work::work_of;
 
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,6 @@ use crate::path_check::Files;
 use clap::Args;
 use slackline_core::Failure;
 use slackline_core::activities::simulate;
-use slackline_formats::activities;
 use slackline_report::activities::table;
 use std::path::PathBuf;
 

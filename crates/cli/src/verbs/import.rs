@@ -5,8 +5,6 @@ use crate::output::Output;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use slackline_core::recorded::{records, write};
-use slackline_core::run;
-use slackline_formats::{scenario, trace};
 use slackline_import::Engine;
 use slackline_report::import::describe;
 use std::path::PathBuf;

@@ -7,11 +7,11 @@ use crate::verbs::run;
 use clap::Args;
 use slackline_core::Failure;
 use slackline_core::run::log_of;
-use slackline_formats::{FileAccess, FormatError};
+use slackline_formats::FileAccess;
 use slackline_model::{HostId, Platform};
 use slackline_mpi::settings::{ReplaySettings, read_toml, split_pair};
 use slackline_mpi::timeline::Timeline;
-use slackline_mpi::{ReplayError, Traces};
+use slackline_mpi::{ReplayError, Traces, read_hosts};
 use slackline_report::mpi::replay::{document, text, write_timeline};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -195,39 +195,6 @@ pub(super) fn places(
             .with_help("say where they run: --hosts FILE with lines `host:count`"));
     }
     places.truncate(ranks);
-    Ok(places)
-}
-
-/// Places for ranks, in order: `host` or `host:count` per line.
-fn read_hosts(
-    files: &FileAccess,
-    path: &Path,
-    platform: &Platform,
-) -> Result<Vec<HostId>, FormatError> {
-    let text = files.read_text(path)?;
-    let mut places = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let fail = |message: String| FormatError::at(number + 1, 1, message).in_file(path);
-        let (name, count) = match line.rsplit_once(':') {
-            Some((name, count)) if platform.host_named(line).is_none() => {
-                let count =
-                    count.trim().parse::<usize>().ok().filter(|c| (1..=1 << 20).contains(c));
-                (name.trim(), count.ok_or_else(|| fail("expected host:count".to_owned()))?)
-            }
-            _ => (line, 1),
-        };
-        let host = platform
-            .host_named(name)
-            .ok_or_else(|| fail(format!("the platform has no host `{name}`")))?;
-        places.extend(std::iter::repeat_n(host, count));
-    }
-    if places.is_empty() {
-        return Err(FormatError::new("names no host").in_file(path));
-    }
     Ok(places)
 }
 

@@ -9,7 +9,9 @@ use slackline_lab::papers;
 use slackline_lab::papers::{Options, Paper, Progress, Report, Size, Watch};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::units::fmt_seconds;
-use slackline_report::study::{Cells, Emitted, List, Listed, ReproductionDocument, list, tell};
+use slackline_report::study::{
+    Cells, Emitted, List, ReproductionDocument, cells_in_words, list, tell,
+};
 use slackline_report::table::wrap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -124,21 +126,10 @@ impl Reproduce {
 
     fn list_cells(&self, paper: &Paper, output: &mut Output) -> Result<(), Failure> {
         let cells = (paper.cells)(&self.options()).map_err(Failure::work)?;
-        let numbered = (1..).zip(&cells);
         if self.json {
-            let cells = numbered.map(|(number, cell)| Listed { number, name: &cell.name });
-            return output.json(&Cells {
-                schema: schema::names::CELLS,
-                study: paper.name,
-                cells: cells.collect(),
-                unlisted: paper.unlisted,
-            });
+            return output.json(&Cells::of(paper, &cells));
         }
-        let width = cells.len().to_string().len();
-        let mut text = String::new();
-        for (number, cell) in numbered {
-            let _ = writeln!(text, "{number:>width$}  {}", cell.name);
-        }
+        let text = cells_in_words(&cells);
         output.text(&text)?;
         output.note("--emit-cell NUMBER -o FOLDER writes one of them out");
         if !paper.unlisted.is_empty() {

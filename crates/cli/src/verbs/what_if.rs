@@ -7,8 +7,7 @@ use crate::set_option::SetOptions;
 use clap::Args;
 use slackline_core::Failure;
 use slackline_core::request::{DataPlace, SimulationSetup};
-use slackline_core::what_if::{parse_changes, what_if};
-use slackline_model::platform::Change;
+use slackline_core::what_if::{parse_changes, usual, what_if};
 use slackline_report::what_if::show;
 use std::path::PathBuf;
 
@@ -69,9 +68,6 @@ pub(crate) struct WhatIf {
     #[arg(long)]
     json: bool,
 }
-
-/// The changes that are tried where none is named.
-const USUAL: [&str; 5] = ["cores x2", "hosts x2", "speed x2", "bandwidth x2", "latency x0.5"];
 
 impl WhatIf {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
@@ -159,14 +155,4 @@ fn joined(words: &[String]) -> Vec<String> {
         }
     }
     groups
-}
-
-/// Those of the usual changes that the platform can undergo.
-fn usual(
-    setup: &SimulationSetup,
-    context: &mut slackline_core::Context<'_>,
-) -> Result<Vec<Vec<Change>>, Failure> {
-    let loaded = setup.clone().read(vec!["static".to_string()], context)?.loaded;
-    let changes = USUAL.iter().filter_map(|text| parse_changes(text).ok());
-    Ok(changes.filter(|group| loaded.platform.changed(group).is_ok()).collect())
 }

@@ -20,13 +20,13 @@ use slackline_engine::{
     Backend, BackendError, DecidedCourse, Ending, Execution, Inputs, Oracle, Outcome, Record,
     RecordError, RunSnapshot, Settings as Rules, Stage, Undecided,
 };
-use slackline_formats::Format;
+use slackline_formats::{Format, trace};
 use slackline_machines::attempt::{
-    Enforce, Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
+    Enforce, STDERR, Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
 };
 use slackline_machines::decide::{Asked, DecisionSource};
 use slackline_machines::folder::{
-    self, Failure as Failed, Header, Note, Recovered, RunFolder, RunLog,
+    self, Failure as Failed, Header, Note, Recovered, RunFolder, RunLog, component as folder_name,
 };
 use slackline_machines::journaled_run::{self, Repeated, SessionError};
 use slackline_machines::local::Local;
@@ -37,7 +37,7 @@ use slackline_machines::slurm::Slurm;
 use slackline_machines::up_to_date::{Redo, show_result};
 use slackline_model::control::{Chances, Decision, draw_course};
 use slackline_model::platform::Charges;
-use slackline_model::{FileId, Problem, Schedule, Terms, Workflow};
+use slackline_model::{FileId, Problem, Schedule, TaskId, Terms, Workflow};
 use slackline_react::registry::Options;
 use slackline_react::{Policy, WorkStealing};
 use slackline_schedule::{Planner, Request};
@@ -716,5 +716,26 @@ impl RunSession {
             let _ = show_result(run_folder, &from, name);
         }
         Ok(())
+    }
+}
+
+impl FinishedRun {
+    /// Exit code and messages of an attempt at a task, by its number, in the run folder at `path`.
+    pub fn attempt(
+        &self,
+        problem: &Problem<'_>,
+        path: &Path,
+        (task, number): (TaskId, u32),
+        is_done: bool,
+    ) -> trace::Attempt {
+        let mut failures = self.failures.iter();
+        let failure = failures.find(|f| f.task == task && f.attempt == number);
+        let name = folder_name(problem.workflow().task_name(task));
+        let stderr = format!("tasks/{name}/{number}/{STDERR}");
+        trace::Attempt {
+            exit_code: if is_done { Some(0) } else { failure.and_then(|f| f.exit) },
+            // Empty ones are not kept.
+            stderr: path.join(&stderr).is_file().then_some(stderr),
+        }
     }
 }

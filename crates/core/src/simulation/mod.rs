@@ -1,11 +1,13 @@
 //! Simulated runs: from a request to runs of one or more policies, and their report.
 
+mod decisions;
 mod replications;
 mod report;
 mod setup;
 mod stream;
 mod sweep;
 
+pub use decisions::compare_decisions;
 pub use replications::{PolicyOver, ReplicatedRun, Replication, ReplicationsReport};
 pub use report::{OwnerReport, SimulationReport, SimulationReports, WorkflowReport};
 pub use sweep::Sweep;

@@ -5,6 +5,7 @@ use crate::table::{Table, count, wrap};
 use slackline_analysis::forecast::{Chance, Distribution, Forecast};
 use slackline_core::Failure;
 use slackline_core::choices::{ASSUMES, PlannedChoices};
+use slackline_model::Workflow;
 use slackline_model::control::{Control, Count, Item, RegionId};
 use slackline_model::units::fmt_seconds;
 use slackline_schedule::nondet::{Options, Run};
@@ -285,4 +286,21 @@ pub fn forecast(
     }
     let text = format!("Runs 0 to {} of seed {seed}; {ASSUMES}.", runs - 1);
     output.say(&wrap(&text, 0, output.style().width))
+}
+
+/// Choices and loops of a workflow: its regions, and its sub-workflows.
+pub fn of_control(workflow: &Workflow, control: &Control, output: &dyn Printer) -> String {
+    let headline = format!(
+        "{}: {}, {}, {}",
+        workflow.name(),
+        count(workflow.len(), "task"),
+        count(control.choices().len(), "choice"),
+        count(control.loops().len(), "loop")
+    );
+    format!(
+        "{}\n\n{}\n{}",
+        output.bold(&headline),
+        regions(control),
+        parts(control, output.style().width)
+    )
 }

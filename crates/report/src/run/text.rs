@@ -1,7 +1,7 @@
 //! Tables of a real run, and of its rehearsal, beyond those of a simulated one.
 
 use crate::table::{Table, wrap};
-use slackline_core::run::{FinishedRun, blocked, stderr};
+use slackline_core::run::{FinishedRun, UpToDateReport, blocked, stderr};
 use slackline_core::run::{RecordedFailure as Failure, RunDefinition as Definition};
 use slackline_core::simulation::Ran;
 use slackline_model::names::printable;
@@ -142,4 +142,13 @@ pub fn failures(problem: &Problem<'_>, finished: &FinishedRun, width: usize) -> 
         }
     }
     text
+}
+
+/// The line where there is nothing to do.
+pub fn up_to_date(report: &UpToDateReport) -> String {
+    let tasks = match report.up_to_date {
+        1 => "the task is".to_string(),
+        n => format!("all {n} tasks are"),
+    };
+    format!("Nothing to do: {tasks} up to date ({}).\n", report.folder)
 }

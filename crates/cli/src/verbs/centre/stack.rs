@@ -5,9 +5,8 @@ use crate::output::Output;
 use crate::path_check::Files;
 use clap::Args;
 use slackline_centre::stack;
-use slackline_centre::stack::Case;
+use slackline_centre::stack::{Case, work_of};
 use slackline_core::schema::names;
-use slackline_model::{TaskId, Workflow};
 use slackline_report::centre::stack::{
     SaturationDocument, SaturationLine, chart, document, report, saturation, saturation_svg,
     verdict,
@@ -151,20 +150,4 @@ pub(crate) fn simulate_on_stack(
         report(&case, &outcome, output)?;
     }
     verdict(&case, &outcome)
-}
-
-/// Tasks with their flop, files with their bytes.
-fn work_of(workflow: &Workflow) -> stack::Work {
-    let task = |task: TaskId| stack::Task {
-        id: workflow.task_name(task).to_string(),
-        work: workflow.work(task),
-        inputs: workflow.inputs(task).map(|file| file.index()).collect(),
-        outputs: workflow.outputs(task).map(|file| file.index()).collect(),
-        dependencies: workflow.predecessors(task).map(|(parent, _)| parent.index()).collect(),
-    };
-    let file = |file| (workflow.file_label(file), workflow.file_bytes(file));
-    stack::Work {
-        tasks: workflow.tasks().map(task).collect(),
-        files: workflow.files().map(file).collect(),
-    }
 }

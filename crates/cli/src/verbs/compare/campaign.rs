@@ -5,16 +5,15 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::Output;
 use crate::progress::Bar;
-use serde::Serialize;
-use slackline_core::schema::names;
 use slackline_lab::campaign::job_array::JobArray;
 use slackline_lab::campaign::{
-    Campaign, Counts, Identity, METRICS, Method, MethodKind, Shard, Store, StoreError, bundle,
-    check_bundle, comparisons, merge, run, write_csv, write_records,
+    Campaign, Counts, Identity, METRICS, Method, MethodKind, Shard, Store, bundle, check_bundle,
+    comparisons, merge, run, write_csv, write_records,
 };
 use slackline_lab::compare::{Comparison, Options};
 use slackline_model::nearest::did_you_mean;
-use slackline_report::compare::{html, text};
+use slackline_report::compare::campaign::show;
+use slackline_report::compare::html;
 use slackline_report::table::count;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -22,15 +21,6 @@ use std::path::{Path, PathBuf};
 /// The program as results name it.
 pub(super) const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), " (", env!("SLACKLINE_COMMIT"), ")");
-
-/// An error of the store in words for the user.
-pub(super) fn failure(error: StoreError) -> Failure {
-    let message = error.to_string();
-    match error {
-        StoreError::Input { help, .. } => Failure::Input { message, help },
-        StoreError::Machine { .. } => Failure::work(message),
-    }
-}
 
 /// Whether a file is one of results in SQLite.
 pub(super) fn is_store(path: &Path) -> bool {
@@ -50,15 +40,6 @@ pub(super) fn shard(text: &str) -> Result<Shard, String> {
         Some((index, of)) if (1..=of).contains(&index) => Ok(Shard { index: index - 1, of }),
         _ => Err("expected a part such as 2/8, counted from 1".to_string()),
     }
-}
-
-/// Comparisons per kind of method, where there are both.
-#[derive(Serialize)]
-struct Kinds<'a> {
-    schema: &'static str,
-    campaign: &'a str,
-    plan: &'a Comparison,
-    simulate: &'a Comparison,
 }
 
 impl Compare {
@@ -175,7 +156,7 @@ impl Compare {
         let identity = store.identity()?;
         let (question, methods) = Campaign::outline(&text);
         let comparisons = self.comparisons(&store, &methods, output)?;
-        self.show(&comparisons, &identity.name, output)?;
+        show(self.json, &comparisons, &identity.name, output)?;
         if let Some(path) = &self.report {
             let about = html::About {
                 name: &identity.name,
@@ -257,42 +238,13 @@ impl Compare {
         Ok(comparisons)
     }
 
-    /// Prints comparisons.
-    fn show(
-        &self,
-        comparisons: &[(MethodKind, Comparison)],
-        name: &str,
-        output: &mut Output,
-    ) -> Result<(), Failure> {
-        match comparisons {
-            [(_, one)] if self.json => output.json(one),
-            [(_, plan), (_, simulate)] if self.json => {
-                output.json(&Kinds { schema: names::CAMPAIGNS, campaign: name, plan, simulate })
-            }
-            _ => {
-                for (at, (kind, comparison)) in comparisons.iter().enumerate() {
-                    if comparisons.len() > 1 {
-                        let gap = if at > 0 { "\n" } else { "" };
-                        let judged = match kind {
-                            MethodKind::Plan => "judged by plans",
-                            MethodKind::Simulate => "judged by simulated runs",
-                        };
-                        output.say(&format!("{gap}{}\n", output.bold(judged)))?;
-                    }
-                    text::tell(comparison, output)?;
-                }
-                Ok(())
-            }
-        }
-    }
-
     fn report(
         &self,
         comparisons: &[(MethodKind, Comparison)],
         campaign: &Campaign,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        self.show(comparisons, &campaign.name, output)?;
+        show(self.json, comparisons, &campaign.name, output)?;
         if let Some(path) = &self.report {
             let page = self.page(comparisons, campaign);
             output.files.write(path, |out| out.write_all(page.as_bytes()))?;

@@ -11,7 +11,6 @@ use slackline_formats::batch_log;
 use slackline_formats::batch_log::Wrong;
 use slackline_generate::Seed;
 use slackline_generate::workload::{Lublin, MoldableJob, Pick};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// Rigid jobs after Lublin & Feitelson (2003), as a log in the Standard Workload Format

@@ -1,24 +1,20 @@
 //! Reading what was asked for, making it, and writing one file or a population with a manifest.
 
-use crate::input::{read_document, read_platform, read_workflow};
+use crate::input::{read_platform, read_workflow};
 use crate::output::Output;
 use crate::path_check::Files;
 use clap::ArgMatches;
 use slackline_core::Failure;
-use slackline_core::generation::{Generation, Thing};
-use slackline_core::recorded::machine;
-use slackline_formats::document::RecordedMachine;
+use slackline_core::generation::{
+    Generation, Thing, {machines, planned},
+};
 use slackline_formats::{Format, scenario};
-use slackline_generate::platform::recorded::Machine;
 use slackline_generate::population::{Population, STUDIES};
 use slackline_generate::registry::{Family, Generator};
 use slackline_generate::workflow::like::Likeness;
 use slackline_generate::workflow::runnable::Runnable;
-use slackline_model::Problem;
 use slackline_model::units::Quantity;
 use slackline_report::generated::report;
-use slackline_report::table::count;
-use slackline_schedule::{Request, registry};
 use std::path::{Path, PathBuf};
 
 /// What is generated, and where it goes.
@@ -56,7 +52,7 @@ impl Job {
         if scale {
             match (paths("workflow").as_slice(), path("platform")) {
                 ([workflow], Some(platform)) => {
-                    let seconds = planned(workflow, &platform, output)?;
+                    let seconds = planned(workflow, &platform, &mut output.context(false))?;
                     output.note(&format!("--makespan {seconds} s, as planned"));
                     given.push((MAKESPAN.to_string(), format!("{seconds}s")));
                 }
@@ -92,7 +88,7 @@ impl Job {
         }
         job.check_files(output)?;
         if let Some(file) = path("run") {
-            job.generation.machines = machines(&file, output)?;
+            job.generation.machines = machines(&file, &mut output.context(false))?;
             job.generation.files.push_str(&format!(" {}", file.display()));
         }
         for file in paths("instances") {
@@ -199,41 +195,6 @@ fn runnable(family: Family, matches: &ArgMatches) -> Result<Option<Runnable>, Fa
 
 /// The scale of time of some worlds.
 const MAKESPAN: &str = "makespan";
-
-/// The makespan of a workflow on a platform, as the usual planner plans it.
-fn planned(workflow: &Path, platform: &Path, output: &mut Output) -> Result<f64, Failure> {
-    let workflow = read_workflow(workflow, None, output)?;
-    let platform = read_platform(platform, output)?;
-    let problem = Problem::new(&workflow, &platform)?;
-    let plan = registry::usual(&problem).plan(&problem, &Request::default())?;
-    // Enough digits for a scale; the command that makes it again names them.
-    Ok((plan.makespan() * 1e3).round() / 1e3)
-}
-
-/// The machines of a recorded run; what it does not say of them, and of the network, is told.
-fn machines(file: &Path, output: &mut Output) -> Result<Vec<Machine>, Failure> {
-    let recorded = read_document(file, None, output)?.recorded;
-    let machines = recorded.and_then(|r| r.run).map_or(Vec::new(), |run| run.machines);
-    if machines.is_empty() {
-        let message = format!("{}: no recorded run with machines", file.display());
-        return Err(Failure::input(message).with_help("WfFormat files of real runs name theirs"));
-    }
-    let without = |known: fn(&RecordedMachine) -> bool| {
-        machines.iter().filter(|machine| !known(machine)).count()
-    };
-    for (what, missing) in
-        [("speed", without(|m| m.speed_mhz.is_some())), ("cores", without(|m| m.cores.is_some()))]
-    {
-        if missing > 0 {
-            output.note(&format!(
-                "the {what} of {} taken from the defaults",
-                count(missing, "machine")
-            ));
-        }
-    }
-    output.note("the network is assumed: a link to one switch for each machine");
-    Ok(machines.iter().map(|m| machine(m, |cores| cores)).collect())
-}
 
 /// The value of `--to`, whatever its type.
 fn text_of(matches: &ArgMatches) -> Option<String> {

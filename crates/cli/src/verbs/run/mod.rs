@@ -16,7 +16,7 @@ use slackline_core::request::{
 use slackline_core::run::{
     self, FinishedRun, OpenRun, Rehearsal, RehearsalReport, Start, UpToDateReport,
 };
-use slackline_core::run::{Enforce, Mode, STDERR, folder_name};
+use slackline_core::run::{Enforce, Mode};
 use slackline_core::simulation::Ran;
 use slackline_core::{Failure, SimulationReport};
 use slackline_formats::FileAccess;
@@ -512,11 +512,7 @@ impl Outputs {
         if self.json {
             return output.json(report);
         }
-        let tasks = match report.up_to_date {
-            1 => "the task is".to_string(),
-            n => format!("all {n} tasks are"),
-        };
-        output.say(&format!("Nothing to do: {tasks} up to date ({}).\n", report.folder))
+        output.say(&document::up_to_date(report))
     }
 
     /// Reports a simulated run.
@@ -544,18 +540,7 @@ impl Outputs {
         output: &mut Output,
     ) -> Result<(), Failure> {
         let ran = &finished.ran;
-        let workflow = problem.workflow();
-        let attempt = |task, number, done| {
-            let mut failures = finished.failures.iter();
-            let failure = failures.find(|f| f.task == task && f.attempt == number);
-            let name = folder_name(workflow.task_name(task));
-            let stderr = format!("tasks/{name}/{number}/{STDERR}");
-            trace::Attempt {
-                exit_code: if done { Some(0) } else { failure.and_then(|f| f.exit) },
-                // Empty ones are not kept.
-                stderr: path.join(&stderr).is_file().then_some(stderr),
-            }
-        };
+        let attempt = |task, number, done| finished.attempt(problem, path, (task, number), done);
         self.write(&output.files, problem, ran, Some(&attempt))?;
         if self.json {
             output.json(&run::report(problem, path, finished)?)?;

@@ -11,21 +11,18 @@ use slackline_core::request::ModelSettings;
 use slackline_core::run::clock::now;
 use slackline_core::run::history::RunHistory;
 use slackline_core::run::log_of;
-use slackline_core::schema::names;
-use slackline_core::{Failure, explanation, file_kind as contents, recorded, schema};
+use slackline_core::{Failure, explanation, file_kind as contents, recorded};
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
 };
 use slackline_model::Workflow;
 use slackline_model::control::Control;
 use slackline_model::schedule::Summary;
-use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_report::choices::text;
 use slackline_report::picture;
 use slackline_report::run::status;
-use slackline_report::show::facts::{ChoicesDocument, ScheduleDocument, WithParts};
+use slackline_report::show::facts::{ChoicesDocument, ScheduleDocument, WithParts, schedule_facts};
 use slackline_report::show::{definition, document, platform, workflow};
-use slackline_report::table::count;
 use slackline_view::gantt::{SvgOptions, TerminalOptions};
 use slackline_view::{Chart, gantt, graph};
 use std::path::{Path, PathBuf};
@@ -183,28 +180,9 @@ impl Show {
         output: &mut Output,
     ) -> Result<(), Failure> {
         if self.json {
-            output.json(&ChoicesDocument {
-                schema: names::CHOICES,
-                name: workflow.name(),
-                tasks: workflow.len(),
-                choices: control.choices().len(),
-                loops: control.loops().len(),
-                subworkflows: part_facts(control),
-            })?;
+            output.json(&ChoicesDocument::of(workflow, control))?;
         } else {
-            let headline = format!(
-                "{}: {}, {}, {}",
-                workflow.name(),
-                count(workflow.len(), "task"),
-                count(control.choices().len(), "choice"),
-                count(control.loops().len(), "loop")
-            );
-            let text = format!(
-                "{}\n\n{}\n{}",
-                output.bold(&headline),
-                text::regions(control),
-                text::parts(control, output.width)
-            );
+            let text = text::of_control(workflow, control, output);
             output.text(&text)?;
         }
         self.write_svg(output, || graph::regions_svg(workflow, control))
@@ -248,16 +226,7 @@ impl Show {
         let schedule = schedule_file::read_schedule(&output.files, &self.file, &problem)?;
         let summary = Summary::of(&problem, &schedule);
         if self.json {
-            return output.json(&ScheduleDocument {
-                schema: schema::names::SCHEDULE_FACTS,
-                tasks: problem.tasks(),
-                makespan: summary.makespan,
-                speedup: summary.speedup,
-                utilisation: summary.utilisation,
-                used_processors: summary.used_procs,
-                cost: summary.cost,
-                bytes_moved: summary.bytes_moved,
-            });
+            return output.json(&ScheduleDocument::of(&problem, &summary));
         }
         let chart = if trace::recognise(text) {
             let read = trace::read(text, problem.workflow(), problem.platform());
@@ -268,13 +237,7 @@ impl Show {
         };
         let mut chart = chart.without_idle_hosts();
         chart.title = file_name(&self.file);
-        let facts = format!(
-            "makespan {}, utilisation {:.0} % of {}, {} moved",
-            fmt_seconds(summary.makespan),
-            100.0 * summary.utilisation,
-            count(summary.used_procs, "processor"),
-            fmt_bytes(summary.bytes_moved)
-        );
+        let facts = schedule_facts(&summary);
         chart.facts = vec![facts.clone()];
         let title = output.bold(&chart.title);
         output.text(&format!("{title}: {facts}\n\n"))?;

@@ -3,15 +3,12 @@
 use super::Outputs;
 use crate::output::Output;
 use slackline_core::request::SimulationSetup;
-use slackline_core::simulation::{Ran, own_name};
+use slackline_core::simulation::{compare_decisions, own_name};
 use slackline_core::{Failure, simulation};
-use slackline_engine::DecisionLog;
-use slackline_io::FileAccess;
 use slackline_report::past::told;
 use slackline_report::picture;
 use slackline_report::simulation::picture::draw;
 use slackline_report::simulation::{curve, text as report, why};
-use std::path::Path;
 
 pub(super) fn simulate(
     setup: SimulationSetup,
@@ -81,22 +78,4 @@ pub(super) fn simulate(
         output.say(if named.iter().any(|n| n.is_some()) { "\n" } else { "" })?;
     }
     simulated.verdict()
-}
-
-/// Fails where a run decided otherwise than a log says.
-fn compare_decisions(files: &FileAccess, path: &Path, runs: &[Ran]) -> Result<(), Failure> {
-    let [ran] = runs else {
-        return Err(Failure::input("--same-decisions compares one run; several were asked for"));
-    };
-    let text = files.read_text(path)?;
-    let log = DecisionLog::read(&mut text.as_bytes())
-        .map_err(|why| Failure::input(format!("{}: {why}", path.display())))?;
-    match ran.log.first_difference(&log) {
-        None => Ok(()),
-        Some((call, why)) => {
-            let message =
-                format!("decides otherwise than {} at call {call}: {why}", path.display());
-            Err(Failure::work(message))
-        }
-    }
 }
