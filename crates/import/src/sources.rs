@@ -5,16 +5,12 @@ use crate::engines::{Engine, mermaid};
 use crate::record::{Figure, RecordedRun};
 use slackline_io::{FileAccess, FormatError, Result};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Folders below a given one that are searched.
 const DEPTH: usize = 4;
 /// Files that are looked at before the search gives up.
 const MOST_FILES: usize = 200_000;
-/// Bytes of a file from which it is recognised.
-const HEAD: usize = 4096;
 
 /// A kind of record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,13 +133,13 @@ pub(crate) fn find(paths: &[PathBuf], from: Option<Engine>, files: &FileAccess) 
     };
     for path in paths {
         if path.is_dir() {
-            walk(path, 0, &mut seen, &mut note)?;
+            walk(path, 0, &mut seen, files, &mut note)?;
         } else {
-            match kind_of(path).map_err(|e| e.in_file(path))? {
+            match kind_of(path, files).map_err(|e| e.in_file(path))? {
                 Some(kind) => {
                     note(path, kind);
                     for companion in companions(path, kind) {
-                        if let Ok(Some(kind)) = kind_of(&companion) {
+                        if let Ok(Some(kind)) = kind_of(&companion, files) {
                             note(&companion, kind);
                         }
                     }
@@ -188,6 +184,7 @@ fn walk(
     folder: &Path,
     depth: usize,
     seen: &mut usize,
+    files: &FileAccess,
     note: &mut impl FnMut(&Path, Artefact),
 ) -> Result<()> {
     let fail = |e: std::io::Error| FormatError::from(e).in_file(folder);
@@ -210,10 +207,10 @@ fn walk(
             let is_data =
                 matches!(name.as_str(), ".git" | "work" | "conda" | "scripts" | "node_modules");
             if depth < DEPTH && !is_data {
-                walk(&path, depth + 1, seen, note)?;
+                walk(&path, depth + 1, seen, files, note)?;
             }
         } else if meta.is_file()
-            && let Ok(Some(kind)) = kind_of(&path)
+            && let Ok(Some(kind)) = kind_of(&path, files)
         {
             note(&path, kind);
         }
@@ -235,19 +232,8 @@ fn companions(path: &Path, kind: Artefact) -> Vec<PathBuf> {
 }
 
 /// The kind of a file, from its beginning and its name.
-fn kind_of(path: &Path) -> Result<Option<Artefact>> {
-    let Ok(mut file) = File::open(path) else { return Ok(None) };
-    let mut head = vec![0; HEAD];
-    let mut length = 0;
-    while length < HEAD {
-        match file.read(&mut head[length..]) {
-            Ok(0) => break,
-            Ok(n) => length += n,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return Ok(None),
-        }
-    }
-    head.truncate(length);
+fn kind_of(path: &Path, files: &FileAccess) -> Result<Option<Artefact>> {
+    let Ok(head) = files.read_head(path) else { return Ok(None) };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if head.starts_with(b"SQLite format 3\0") {
         return Ok(crate::engines::parsl::is_monitoring(path).then_some(Artefact::ParslDatabase));

@@ -14,6 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Largest document that is read as one text, in bytes.
 pub const MAX_BYTES: u64 = 1 << 30;
 
+/// Bytes of the beginning of a file, by which it is recognised.
+pub const HEAD_BYTES: usize = 4096;
+
+/// Most files that are kept open after their beginning was read; further ones are opened again for their text.
+const MOST_BEGUN: usize = 64;
+
 /// The path of standard input where a file is read, and of standard output where one is written.
 pub const STANDARD: &str = "-";
 
@@ -35,8 +41,16 @@ pub struct FileAccess {
     allow_outside: bool,
     texts: Arc<Mutex<HashMap<PathBuf, Arc<String>>>>,
     values: Values,
+    begun: Arc<Mutex<HashMap<PathBuf, Begun>>>,
     touched: Arc<Mutex<Touched>>,
     unfinished: Unfinished,
+}
+
+/// A file whose beginning was read, before or as part of its text.
+struct Begun {
+    head: Vec<u8>,
+    /// The open file after its head; none once the text was read.
+    rest: Option<File>,
 }
 
 /// Files on disk that were read or written.
@@ -96,6 +110,22 @@ impl FileAccess {
         Ok(text)
     }
 
+    /// Reads the beginning of a file, at most [`HEAD_BYTES`] as they are on disk. The file stays open for
+    /// [`FileAccess::read_text`], which reads what follows: pipes can be recognised, and a file is opened once.
+    pub fn read_head(&self, path: &Path) -> std::io::Result<Vec<u8>> {
+        if let Some(begun) = self.begun().get(path) {
+            return Ok(begun.head.clone());
+        }
+        let mut file = File::open(path)?;
+        let mut head = Vec::with_capacity(HEAD_BYTES);
+        (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+        let mut begun = self.begun();
+        if begun.values().filter(|begun| begun.rest.is_some()).count() < MOST_BEGUN {
+            begun.insert(path.to_path_buf(), Begun { head: head.clone(), rest: Some(file) });
+        }
+        Ok(head)
+    }
+
     fn read_afresh(&self, path: &Path) -> Result<String> {
         if is_standard(path) {
             let bytes = read_bounded(std::io::stdin().lock(), 0).and_then(unpack).and_then(decode);
@@ -107,7 +137,11 @@ impl FileAccess {
             return Ok(text.to_string());
         }
         let fail = |e: std::io::Error| FormatError::from(e).in_file(path);
-        let file = File::open(path).map_err(fail)?;
+        let begun = self.begun().remove(path);
+        let (head, file) = match begun {
+            Some(Begun { head, rest: Some(file) }) => (head, file),
+            _ => (Vec::new(), File::open(path).map_err(fail)?),
+        };
         let meta = file.metadata().map_err(fail)?;
         if meta.is_dir() {
             return Err(FormatError::new("is a folder, not a file").in_file(path));
@@ -118,7 +152,10 @@ impl FileAccess {
         if meta.is_file() && !self.touched().written.contains(path) {
             self.touched().read.insert((meta.dev(), meta.ino()));
         }
-        let bytes = read_bounded(file, meta.len()).map_err(|e| e.in_file(path))?;
+        let from = head.as_slice().chain(file);
+        let bytes = read_bounded(from, meta.len()).map_err(|e| e.in_file(path))?;
+        let head = bytes[..bytes.len().min(HEAD_BYTES)].to_vec();
+        self.begun().insert(path.to_path_buf(), Begun { head, rest: None });
         unpack(bytes).and_then(decode).map_err(|e| e.in_file(path))
     }
 
@@ -175,6 +212,7 @@ impl FileAccess {
         self.touched().written.insert(path.to_path_buf());
         // A text read before is not that of the new file.
         self.texts().remove(path);
+        self.begun().remove(path);
         AtomicFile::create(path, &self.unfinished)
     }
 
@@ -197,6 +235,10 @@ impl FileAccess {
 
     fn touched(&self) -> std::sync::MutexGuard<'_, Touched> {
         self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begun(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Begun>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn texts(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Arc<String>>> {
@@ -290,6 +332,29 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
         let error = files.siblings(&home.join("document")).read("p").unwrap_err().to_string();
         assert!(error.contains("no regular file"), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_opened_once_for_its_head_and_its_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let text = "word ".repeat(HEAD_BYTES);
+        let (to, said) = (pipe.clone(), text.clone());
+        let writer = std::thread::spawn(move || std::fs::write(to, said));
+        let files = FileAccess::default();
+        // A second opening would wait for another writer for ever.
+        assert_eq!(files.read_head(&pipe).unwrap(), &text.as_bytes()[..HEAD_BYTES]);
+        assert_eq!(*files.read_text(&pipe).unwrap(), text);
+        assert_eq!(files.read_head(&pipe).unwrap(), &text.as_bytes()[..HEAD_BYTES]);
+        writer.join().unwrap().unwrap();
+        // The beginning of a file that was written since is that of the new one.
+        let path = folder.path().join("text");
+        std::fs::write(&path, "old").unwrap();
+        assert_eq!(files.read_head(&path).unwrap(), b"old");
+        files.write(&path, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(files.read_head(&path).unwrap(), b"new");
+        assert_eq!(*files.read_text(&path).unwrap(), "new");
     }
 
     #[test]
