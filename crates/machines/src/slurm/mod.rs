@@ -351,21 +351,24 @@ impl<'p> Slurm<'p> {
         let quoted = Command::shell_word;
         let Ticket { post, number } = ticket;
         let name = &self.platform.host(post.host).name;
-        let mut words = vec![
-            quoted(&self.options.myself.to_string_lossy()),
-            "pilot".to_string(),
-            quoted(&self.folder.root().to_string_lossy()),
-            format!("--run {}", quoted(&self.options.run)),
-            format!("--host {}", post.host.0),
-            format!("--name {}", quoted(name)),
-            format!("--number {number}"),
-            format!("--drive {}", self.drive),
-            format!("--patience {}", self.options.patience),
-        ];
+        let pilot = Pilot {
+            folder: self.folder.root().to_path_buf(),
+            run: self.options.run.clone(),
+            host: post.host.0,
+            name: name.to_string(),
+            number,
+            drive: self.drive,
+            only: post.only.map(|op| op.0),
+            patience: Duration::try_from_secs_f64(self.options.patience).unwrap_or(Duration::MAX),
+        };
         // Jobs of an array count from the first of their tasks.
-        let index = if is_array { " + SLURM_ARRAY_TASK_ID" } else { "" };
-        words.extend(post.only.map(|op| format!("--only $(({}{index}))", op.0)));
-        let line = words.join(" ");
+        let index = if is_array { " --index \"$SLURM_ARRAY_TASK_ID\"" } else { "" };
+        let line = format!(
+            "{} pilot {} {}{index}",
+            quoted(&self.options.myself.to_string_lossy()),
+            quoted(&pilot.folder.to_string_lossy()),
+            quoted(&pilot.to_text())
+        );
         format!(
             "#!/bin/sh\n! command -v setsid > /dev/null || set -- setsid\n\"$@\" {line} &\n\
              trap 'kill -TERM $! 2> /dev/null' TERM INT\nwait $! || wait $! 2> /dev/null\n"

@@ -8,6 +8,7 @@ use super::protocol::{FromPilot, JobTime, Post, Reader, ToPilot, Writer};
 use super::slurm_client::say;
 use crate::attempt::{AttemptError, HOST_VARIABLE, Process, TASK_VARIABLE, end_orphans};
 use crate::attempt_pool::{Crew, Job, JobListener, JobResult, Label};
+use serde::{Deserialize, Serialize};
 use slackline_engine::OpId;
 use slackline_model::HostId;
 use std::collections::BTreeMap;
@@ -30,10 +31,12 @@ const CONNECT: Duration = Duration::from_secs(3);
 const GREETING: Duration = Duration::from_secs(3);
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Identity of a pilot, its run and its engine.
-#[derive(Clone, Debug)]
+/// Identity of a pilot, its run and its engine: what its command line carries, as one document beside the folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pilot {
     /// The folder of the run.
+    #[serde(skip)]
     pub folder: PathBuf,
     /// Names the run among all others.
     pub run: String,
@@ -49,6 +52,22 @@ pub struct Pilot {
     pub only: Option<u64>,
     /// Time without an engine after which it ends.
     pub patience: Duration,
+}
+
+impl Pilot {
+    /// The document of the command line.
+    pub fn to_text(&self) -> String {
+        // Numbers and texts alone: nothing in it cannot be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The pilot of a run folder that a document of the command line describes; in an array of jobs its operation is
+    /// that of the first job and the `index` of its own.
+    pub fn parse(folder: PathBuf, text: &str, index: u64) -> Result<Pilot, serde_json::Error> {
+        let pilot: Pilot = serde_json::from_str(text)?;
+        let only = pilot.only.map(|first| first.saturating_add(index));
+        Ok(Pilot { folder, only, ..pilot })
+    }
 }
 
 /// Events of a pilot.

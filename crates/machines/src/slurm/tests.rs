@@ -408,3 +408,27 @@ fn a_pilot_works_on_for_an_engine_that_comes_back_in_time() {
     });
     assert_eq!(std::fs::read_to_string(run.path().join("files/out")).unwrap(), "x\n");
 }
+
+/// What the engine writes into the script of a pilot is what the pilot reads, whatever names are in it.
+#[test]
+fn arguments_of_a_pilot_come_back() {
+    let folder = Path::new("/runs/it's one");
+    for (name, only) in
+        [("node-1", None), ("a 'b' \"c\" $d \\ e\n", Some(7)), ("München", Some(u64::MAX))]
+    {
+        let host = Pilot { name: name.to_string(), only, number: 3, ..pilot(folder, 12.5) };
+        assert_eq!(Pilot::parse(host.folder.clone(), &host.to_text(), 0).unwrap(), host);
+        // Through a shell, as a batch job gets it.
+        let script = format!(
+            "printf %s {}",
+            slackline_model::workflow::Command::shell_word(&host.to_text())
+        );
+        let said = std::process::Command::new("sh").arg("-c").arg(script).output().unwrap();
+        let text = String::from_utf8(said.stdout).unwrap();
+        assert_eq!(Pilot::parse(host.folder.clone(), &text, 0).unwrap(), host);
+    }
+    let first = Pilot { only: Some(40), ..pilot(folder, 1.0) };
+    let third = Pilot::parse(first.folder.clone(), &first.to_text(), 2).unwrap();
+    assert_eq!(third.only, Some(42));
+    assert!(Pilot::parse(first.folder, "{\"run\": \"x\", \"other\": 1}", 0).is_err());
+}
