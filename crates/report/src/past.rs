@@ -1,4 +1,4 @@
-//! Where the work of tasks comes from, and the run it was recorded in.
+//! The origin of the work of tasks, and the run it was recorded in.
 
 use crate::table::{count, wrap};
 use slackline_core::input::Past;

@@ -1,4 +1,4 @@
-//! Where a run went otherwise than a plan, or than another run.
+//! Differences of a run from a plan, or from another run.
 
 use super::{Recovered, RunSession, read_folder, reused};
 use crate::context::Context;

@@ -409,7 +409,7 @@ fn a_pilot_works_on_for_an_engine_that_comes_back_in_time() {
     assert_eq!(std::fs::read_to_string(run.path().join("files/out")).unwrap(), "x\n");
 }
 
-/// What the engine writes into the script of a pilot is what the pilot reads, whatever names are in it.
+/// A pilot reads what the engine has written into its script, whatever names are in it.
 #[test]
 fn arguments_of_a_pilot_come_back() {
     let folder = Path::new("/runs/it's one");

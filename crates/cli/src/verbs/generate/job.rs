@@ -17,8 +17,8 @@ use slackline_model::units::Quantity;
 use slackline_report::generated::report;
 use std::path::{Path, PathBuf};
 
-/// What is generated, and where it goes.
-pub(super) struct Job {
+/// A generation, and the place of its result.
+pub(super) struct GenerationJob {
     generation: Generation,
     member: Option<u64>,
     output: Option<PathBuf>,
@@ -28,12 +28,12 @@ pub(super) struct Job {
     reads: Vec<PathBuf>,
 }
 
-impl Job {
+impl GenerationJob {
     pub(super) fn read(
         generator: &'static Generator,
         matches: &ArgMatches,
         output: &mut Output,
-    ) -> Result<Job, Failure> {
+    ) -> Result<GenerationJob, Failure> {
         let mut given = Vec::new();
         for parameter in generator.parameters() {
             if let Some(value) = matches.get_one::<String>(parameter.name) {
@@ -61,7 +61,7 @@ impl Job {
                 ),
             }
         }
-        let mut job = Job {
+        let mut job = GenerationJob {
             generation: Generation {
                 population: Population::new(generator, &given, count, seed)?,
                 to: text_of(matches),
@@ -224,7 +224,7 @@ pub(super) fn study(matches: &ArgMatches, output: &mut Output) -> Result<(), Fai
         files: String::new(),
         runnable: None,
     };
-    let job = Job {
+    let job = GenerationJob {
         generation,
         member: None,
         output: None,
