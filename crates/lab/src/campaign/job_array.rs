@@ -53,7 +53,7 @@ impl JobArray {
             let job = self.submit(path, &folder, &missing)?;
             observer.detail(&format!("job {job}: {}", parts_in_words(missing.len())));
             let stop = observer.listen();
-            let ended = wait(&job, &folder, &missing, (&stop, observer.interrupted_code()), watch);
+            let ended = wait(&job, &folder, &missing, (&stop, &*observer), watch);
             observer.ignore();
             ended?;
         }
@@ -183,7 +183,7 @@ fn wait(
     job: &str,
     folder: &Parts,
     missing: &[u64],
-    (stop, interrupted): (&AtomicBool, u8),
+    (stop, observer): (&AtomicBool, &dyn Observer),
     watch: &mut dyn FnMut(usize, usize),
 ) -> Result<(), Failure> {
     let mut silent = 0;
@@ -196,7 +196,7 @@ fn wait(
             let _ = answer(cancel, None); // the job may be over
             let message =
                 format!("job {job} is cancelled; the same command continues with what is missing");
-            return Err(Failure::Interrupted { message, code: interrupted });
+            return Err(Failure::Interrupted { message, code: observer.interrupted_code() });
         }
         let mut look = Command::new("squeue");
         look.args(["--noheader", "--format=%T %r", "--jobs", job]);
