@@ -179,3 +179,19 @@ fn booleans_are_asked_by_if() {
     };
     assert_at_most(5, &lines(&sources(""), arm), "if and else, not match");
 }
+
+/// A verb parses, makes a request, hands it to other crates and prints.
+#[test]
+fn the_command_is_thin() {
+    let command = sources("cli/src");
+    let length: usize = command.iter().map(|(_, text)| text.lines().count()).sum();
+    assert!(
+        length < 8_500,
+        "{length} lines in crates/cli/src: texts belong to report, the rest to core"
+    );
+    let outside = |line: &str| line.contains("\"slackline/") || line.contains("slackline_machines");
+    assert_at_most(0, &lines(&command, outside), "names of schemas and machines belong to core");
+    let streams = ["clap::", "stdout()", "stderr()", "println!"];
+    let knows = |line: &str| streams.iter().any(|stream| line.contains(stream));
+    assert_at_most(0, &lines(&sources("report/src"), knows), "report prints to a Printer");
+}
