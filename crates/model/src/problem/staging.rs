@@ -222,8 +222,8 @@ impl Kinds {
     }
 }
 
-/// One look at all hosts for the inputs of one task. Who has none of them yet fares like all of its
-/// kind.
+/// One query over all hosts for the inputs of one task. Hosts that will have none of the inputs share
+/// the course of their kind.
 #[derive(Clone, Debug, Default)]
 struct Look {
     /// A course for each kind, and one for each host that will have some of the inputs.
