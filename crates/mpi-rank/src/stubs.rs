@@ -16,7 +16,7 @@ macro_rules! stubs {
     )* };
 }
 
-/// Addresses that programs compare with, under MPICH's names.
+/// Addresses with which programs and the library compare arguments, under MPICH's names.
 #[unsafe(no_mangle)]
 pub static MPI_F_STATUS_IGNORE: Address = Address(1 as *const i32);
 /// No statuses, in calls for several requests.

@@ -119,7 +119,7 @@ impl System {
                 }
                 false
             });
-            debug_assert!(active.len() < before, "every round holds somebody");
+            debug_assert!(active.len() < before, "every round holds a variable");
             if active.len() == before {
                 break;
             }
