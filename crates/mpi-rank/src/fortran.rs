@@ -45,16 +45,16 @@ fn special() -> &'static Special {
 /// The common blocks, for programs that have no copies of their own. Only their addresses are used.
 #[unsafe(no_mangle)]
 pub static mpipriv1_: [i32; 7] = [0; 7];
-/// As above.
+/// Common block with `MPI_STATUSES_IGNORE`.
 #[unsafe(no_mangle)]
 pub static mpipriv2_: [i32; 6] = [0; 6];
-/// As above.
+/// Common block of character constants.
 #[unsafe(no_mangle)]
 pub static mpiprivc_: [i32; 2] = [0; 2];
-/// As above.
+/// Common block with `MPI_UNWEIGHTED`.
 #[unsafe(no_mangle)]
 pub static mpifcmb5_: [i32; 1] = [0; 1];
-/// As above.
+/// Common block with `MPI_WEIGHTS_EMPTY`.
 #[unsafe(no_mangle)]
 pub static mpifcmb9_: [i32; 1] = [0; 1];
 

@@ -131,7 +131,7 @@ pub enum Plan {
     Reduce,
     /// A block of the reduction of all.
     ReduceBlock,
-    /// The reduction of the lower ranks' and one's own.
+    /// The reduction of the inputs of the lower ranks and of the rank itself.
     Scan,
     /// The reduction of the lower ranks'.
     Exscan,

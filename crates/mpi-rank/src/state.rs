@@ -26,7 +26,7 @@ pub const PROC_NULL: i32 = -1;
 pub const ANY_SOURCE: i32 = -2;
 pub const ANY_TAG: i32 = -1;
 pub const UNDEFINED: i32 = -32766;
-/// Largest tag; those above are for messages within one's own process.
+/// Largest tag; those above are for messages within the process.
 pub const TAG_UB: i32 = (1 << 28) - 1;
 
 /// First handles of what programs make.
@@ -799,7 +799,7 @@ impl State {
             link.reader.read(&mut link.buffer, alive);
             match Reply::decode(&link.buffer) {
                 Some(decoded) => reply = decoded,
-                None => return fault(class::OTHER, "the simulator's answer makes no sense"),
+                None => return fault(class::OTHER, "the simulator's answer cannot be decoded"),
             }
             for Delivery { data, .. } in &mut reply.deliveries {
                 link.reader.read(data, alive);

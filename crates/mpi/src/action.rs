@@ -29,7 +29,7 @@ pub enum Kind {
     Alltoallv,
     /// A block of the sum to each.
     ReduceScatter,
-    /// The sum of the lower ranks and one's own.
+    /// The sum of the lower ranks and this one.
     Scan,
     /// The sum of the lower ranks.
     Exscan,

@@ -41,7 +41,7 @@ impl Lanes {
             let way = Way::find(platform, &mut routes, (from, host), charges).ok();
             way.and_then(|way| way.narrowest_shared(usable)).map_or(NONE, |link| link.0)
         };
-        // What hosts share hangs on the first of them.
+        // Data that hosts share are kept at the first of them.
         let mut of_host: Vec<u32> = platform.host_ids().map(lane).collect();
         for host in platform.host_ids() {
             of_host[host.index()] = of_host[platform.place_of(host).index()];

@@ -1,4 +1,4 @@
-//! Building a workflow and refusing one that makes no sense.
+//! Building of workflows, with checks of names, numbers and cycles.
 
 use super::{
     Command, CostTable, Demands, Member, NO_TASK, Payload, REFERENCE_SPEED, Rows, Task, Unfolded,

@@ -132,7 +132,7 @@ fn expected(m: &Message) -> String {
     let tag = if m.tag < 0 { "any tag".to_owned() } else { format!("tag {}", m.tag) };
     let what = if m.context % 2 == TALK { "a message" } else { "a part of a collective" };
     match m.src {
-        NONE => format!("{what} from anybody ({tag})"),
+        NONE => format!("{what} from any source ({tag})"),
         src => format!("{what} from rank {src} ({tag})"),
     }
 }
