@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// See the module's head.
+/// Simulation of the rest of a run from a situation on, under given levels and run times.
 pub struct Rollout {
     charges: Charges,
     /// The platform without its own future changes, which are unknown.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Folders below a given one that are searched.
 const DEPTH: usize = 4;
-/// Files that are looked at before the search gives up.
+/// Most files that a search examines.
 const MOST_FILES: usize = 200_000;
 /// Bytes of a file from which it is recognised.
 const HEAD: usize = 4096;

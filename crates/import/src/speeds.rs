@@ -3,19 +3,19 @@
 use crate::record::{Attempt, RecordedRun};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fewest tasks of a host that its speed is taken from.
+/// Fewest tasks from which the speed of a host is estimated.
 const FEWEST: usize = 5;
 /// Standard errors by which a host has to differ from the others.
 const SURE: f64 = 3.0;
-/// Least part by which it has to differ.
+/// Least difference of the logarithms, about 5 %: smaller ones are not worth a platform of unequal hosts.
 const LEAST: f64 = 0.05;
-/// Rounds of fitting kinds and hosts in turn.
+/// Rounds of fitting kinds and hosts in turn, enough to converge: each round is a linear step.
 const ROUNDS: usize = 50;
 
 impl RecordedRun {
-    /// The speed of each host beside the mean of all: the run time of a task is that of its kind over the speed
-    /// of its host, fitted to the logarithms by least squares. Nothing where no host surely differs; 1 for hosts
-    /// that share no kind with others or ran too few tasks.
+    /// The speed of each host relative to the geometric mean of all: the run time of a task is that of its kind over
+    /// the speed of its host, fitted to the logarithms by least squares. None where no host differs significantly; 1
+    /// for hosts that share no kind with others or ran too few tasks.
     pub fn relative_speeds(&self) -> Option<Vec<f64>> {
         let mut kinds: BTreeMap<&str, (usize, BTreeSet<usize>)> = BTreeMap::new();
         let mut samples: Vec<(usize, usize, f64)> = Vec::new();
@@ -29,6 +29,7 @@ impl RecordedRun {
             hosts.insert(host);
             samples.push((*kind, host, seconds.ln()));
         }
+        // Kinds that ran on one host say nothing about speeds.
         let mut shared = vec![false; kinds.len()];
         kinds.values().for_each(|(kind, hosts)| shared[*kind] = hosts.len() > 1);
         samples.retain(|(kind, ..)| shared[*kind]);
@@ -68,7 +69,7 @@ impl RecordedRun {
         Some((0..self.hosts.len()).map(speed).collect())
     }
 
-    /// The factor by which an attempt's seconds become work.
+    /// The factor that turns an attempt's seconds into seconds at the reference speed.
     pub(crate) fn speed_of(&self, speeds: Option<&[f64]>, attempt: &Attempt) -> f64 {
         attempt.host.and_then(|host| speeds?.get(host).copied()).unwrap_or(1.0)
     }

@@ -26,7 +26,7 @@ pub struct DecisionSource {
     pub hosts: Vec<String>,
 }
 
-/// See the module's head.
+/// The `Oracle` of a real run: outcomes of decisions as the log or the deciding tasks have them.
 pub struct Asked {
     recorded: VecDeque<Chose>,
     source: Option<DecisionSource>,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// Time between two looks at the folders of the hosts.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// See the module's head.
+/// The executor of this machine: hosts are folders of the run, their cores slots.
 pub struct Local<'p> {
     platform: &'p Platform,
     folder: Arc<RunFolder>,

@@ -26,7 +26,7 @@ use std::collections::HashMap;
 /// Part of its set-up time by which a machine may be late.
 const GRACE: f64 = 0.01;
 
-/// See the module's head.
+/// The policy `qos`: a plan that is kept under a budget and a deadline.
 pub struct Qos {
     planner: Planner,
     transfers: Transfers,

@@ -74,7 +74,7 @@ struct Past {
 /// A value that counts for so much.
 type Weighted = (f64, f64);
 
-/// See the module's head. Factors and levels are logarithms.
+/// Fitted factors of kinds and levels of hosts, as logarithms.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
     live: Vec<VecDeque<Sample>>,

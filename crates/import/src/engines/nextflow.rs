@@ -1,5 +1,5 @@
-//! Nextflow: the trace with whatever columns it has, in raw or human units, or the execution report, which has
-//! every column. The graph comes from the links to inputs in the work folders while these exist, else from the
+//! Nextflow: the trace, with any subset of its columns and with raw or human-readable units, or the execution report,
+//! which has every column. The graph comes from the links to inputs in the work folders while these exist, else from the
 //! process DAG (DOT or Mermaid) by process name and tag, which makes its edges assumed.
 
 use super::mermaid;
@@ -19,7 +19,9 @@ struct Line<'t> {
     process: &'t str,
     tag: Option<&'t str>,
     attempt: Attempt,
+    /// Number of the attempt, from 1.
     number: Option<u32>,
+    /// Requested cores, bytes of memory and seconds of wall time.
     cores: Option<f64>,
     memory: Option<f64>,
     time: Option<f64>,
@@ -95,9 +97,9 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     let trace = found.one(Artefact::NextflowTrace, "traces")?;
     let report = found.one(Artefact::NextflowReport, "reports")?;
     let text = trace.map(|path| files.read_text(path)).transpose()?;
-    let told = report.map(|path| files.read_text(path)).transpose()?;
+    let report_text = report.map(|path| files.read_text(path)).transpose()?;
     let cells: Table;
-    let lines = match (trace.zip(text.as_deref()), report.zip(told.as_deref())) {
+    let lines = match (trace.zip(text.as_deref()), report.zip(report_text.as_deref())) {
         (None, None) => return processes(found, files),
         (None, Some((path, report))) => {
             cells = report_table(report).map_err(|e| e.in_file(path))?;
@@ -105,11 +107,11 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
         }
         (Some((path, text)), report) => {
             let lines = parse(text, &mut run).map_err(|e| e.in_file(path))?;
-            let asks = |line: &Line<'_>| line.cores.is_some() && line.memory.is_some();
-            match report.filter(|_| !lines.iter().any(asks)) {
+            let has_requests = |line: &Line<'_>| line.cores.is_some() && line.memory.is_some();
+            match report.filter(|_| !lines.iter().any(has_requests)) {
                 Some((_, report)) => {
                     cells = report_table(report).unwrap_or_default();
-                    better_of(lines, &cells, &mut run)
+                    prefer_report(lines, &cells, &mut run)
                 }
                 None => lines,
             }
@@ -205,7 +207,7 @@ impl Folder<'_> {
     }
 }
 
-/// Work folders that are looked for before none is taken to exist any more.
+/// Number of work folders to look for; where none of these exists, all are taken to be gone.
 const FIRST_FOLDERS: usize = 100;
 /// Links to inputs in one work folder at most.
 const MOST_LINKS: usize = 100_000;
@@ -222,7 +224,7 @@ fn staged(run: &mut RecordedRun, folders: &[(usize, Folder<'_>)], roots: &[PathB
     }
     let makers: HashMap<&str, usize> =
         folders.iter().filter_map(|(task, folder)| Some((folder.hash?, *task))).collect();
-    // The last attempt with a folder counts.
+    // The last attempt with a folder wins.
     for (task, folder) in folders.iter().rev() {
         let task = *task;
         if known[task] {
@@ -231,6 +233,7 @@ fn staged(run: &mut RecordedRun, folders: &[(usize, Folder<'_>)], roots: &[PathB
         let Some(folder) = folder.find(roots) else { continue };
         known[task] = true;
         let mut links = Vec::new();
+        // Inputs may be staged into a folder of the work folder (`stageAs: 'dir/*'`), not deeper.
         links_in(&folder, 2, &mut links);
         for link in links {
             let Ok(target) = std::fs::read_link(&link) else { continue };
@@ -248,7 +251,7 @@ fn staged(run: &mut RecordedRun, folders: &[(usize, Folder<'_>)], roots: &[PathB
     known
 }
 
-/// The links below a folder, so many levels deep.
+/// The links in a folder and `depth - 1` levels of folders in it, by name.
 fn links_in(folder: &Path, depth: usize, links: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut paths: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
@@ -279,15 +282,21 @@ fn maker_of(path: &Path, makers: &HashMap<&str, usize>) -> Option<usize> {
     parts.windows(2).rev().find_map(shown)
 }
 
-/// The lines of a report in place of those of a trace that has no requests, if both are of one run.
-fn better_of<'t>(lines: Vec<Line<'t>>, report: &'t Table, run: &mut RecordedRun) -> Vec<Line<'t>> {
+/// The lines of a report instead of those of a trace that lacks requests of cores and memory, if both are of one run:
+/// if they have the same processes and tags.
+fn prefer_report<'t>(
+    lines: Vec<Line<'t>>,
+    report: &'t Table,
+    run: &mut RecordedRun,
+) -> Vec<Line<'t>> {
     let names = |lines: &[Line<'t>]| {
         let mut names: Vec<_> = lines.iter().map(|line| (line.process, line.tag)).collect();
         names.sort_unstable();
         names
     };
-    let mut apart = RecordedRun::of(Engine::Nextflow);
-    match report.lines(&mut apart) {
+    // Repairs of a report that is not used do not count.
+    let mut discarded = RecordedRun::of(Engine::Nextflow);
+    match report.lines(&mut discarded) {
         Ok(full) if names(&full) == names(&lines) => full,
         Ok(full) if !full.is_empty() => {
             run.notes.push("the execution report is of another run than the trace".to_string());
@@ -370,7 +379,7 @@ fn plain_json(literal: &str) -> String {
     json
 }
 
-/// The graph of processes alone, without operators: what is known before a run.
+/// The graph of processes alone, as a run without times: all that is known before the workflow has run.
 fn processes(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     let mut run = RecordedRun::of(Engine::Nextflow);
     let Some(path) = found.one(Artefact::NextflowDag, "process graphs")? else {
@@ -476,7 +485,9 @@ impl Columns {
         let outcome = match status {
             "COMPLETED" => Outcome::Completed,
             "CACHED" => Outcome::Cached,
+            // 128 + SIGKILL, and -9 in one byte: killed by the kernel or a container for lack of memory.
             "FAILED" if exit == Some(137) || exit == Some(247) => Outcome::OutOfMemory,
+            // 128 + SIGUSR2, by which batch systems announce the end of the wall time.
             "FAILED" if exit == Some(140) => Outcome::TimedOut,
             "FAILED" => Outcome::Failed,
             "ABORTED" => Outcome::Cancelled,
@@ -491,7 +502,7 @@ impl Columns {
         let end =
             end.or(value(submitted).zip(duration).and_then(|(at, d)| Figure::derived(at + d)));
         let start = date(self.start).and_then(Figure::measured);
-        // The computation itself ends when the task does: what came before was waiting and staging.
+        // Without a column of starts: the computation is the last `realtime` of the task, after waits and staging.
         let start =
             start.or(value(end).zip(real).and_then(|(end, real)| Figure::derived(end - real)));
         let start = start.or(submitted.map(|at| Figure { origin: Origin::Assumed, ..at }));
@@ -532,7 +543,7 @@ impl Columns {
     }
 }
 
-/// `PROCESS (tag)`.
+/// Splits `PROCESS (tag)`.
 fn split_name(name: &str) -> (&str, Option<&str>) {
     match name.strip_suffix(')').and_then(|n| n.split_once(" (")) {
         Some((process, tag)) => (process, Some(tag)),
@@ -540,19 +551,19 @@ fn split_name(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// `11.3 GB` (of 1024) or bytes.
+/// Reads `11.3 GB`, with units of 1024, or a number of bytes.
 fn bytes(text: &str) -> Option<f64> {
     let (number, unit) = text.split_once(' ').unwrap_or((text, "B"));
     let power = ["B", "KB", "MB", "GB", "TB", "PB"].iter().position(|u| *u == unit)?;
     Some(number.parse::<f64>().ok()? * 1024f64.powi(power as i32))
 }
 
-/// `1m 19s` or milliseconds.
+/// Reads `1m 19s`, or a number of milliseconds.
 fn seconds(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().map(|ms| ms / 1000.0).or_else(|| dates::words(text))
 }
 
-/// A date, or milliseconds since the epoch.
+/// Reads a date, or a number of milliseconds since the epoch; gives seconds.
 fn moment(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().map(|ms| ms / 1000.0).or_else(|| dates::iso(text))
 }
@@ -562,7 +573,7 @@ fn process_edges(text: &str, path: &Path) -> Result<BTreeMap<String, BTreeSet<St
     let mut labels: HashMap<&str, &str> = HashMap::new();
     let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     if let Some(chart) = mermaid::Chart::find(text) {
-        // Processes are stadiums; with `dag.verbose` operators are too, in lower case.
+        // Processes are nodes of the shape "stadium", `([name])`; with `dag.verbose` operators are too, in lower case.
         let is_process = |node: &mermaid::Node<'_>| {
             node.shape == "([" && !node.label.starts_with(char::is_lowercase)
         };
@@ -622,12 +633,12 @@ fn through(
     edges
 }
 
-/// Whether a process of the trace is one of the graph, whose names lack outer workflows.
+/// Whether a process of the trace is one of the graph: the graph leaves out the names of outer workflows.
 fn is_process(traced: &str, drawn: &str) -> bool {
     traced == drawn || traced.strip_suffix(drawn).is_some_and(|outer| outer.ends_with(':'))
 }
 
-/// Parents of a task at most, where all tasks of a process come before it.
+/// Most parents of a task, where all tasks of a process may come before it.
 const MOST_PARENTS: usize = 2000;
 
 /// Joins tasks along the edges of their processes: those with the same tag, else all that had ended
@@ -667,7 +678,7 @@ fn join(run: &mut RecordedRun, edges: &BTreeMap<String, BTreeSet<String>>, known
         by_end.sort_by(|&a, &b| end_of(a).total_cmp(&end_of(b)).then(a.cmp(&b)));
         let children = targets.iter().filter_map(|to| members.get(to.as_str())).flatten().copied();
         for child in children.filter(|&child| !known[child]) {
-            // Dates have a precision of a millisecond.
+            // Dates are rounded to milliseconds.
             let begin = begun(child).map_or(f64::INFINITY, |at| at + 1e-3);
             let alike = tags[child].as_deref().and_then(|tag| by_tag.get(tag));
             let before: &[usize] = match alike {

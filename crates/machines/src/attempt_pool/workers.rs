@@ -70,7 +70,7 @@ impl Shared {
     }
 }
 
-/// See the module's head.
+/// Threads that carry out one job at a time each, started on demand up to a limit.
 pub(crate) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,

@@ -157,7 +157,7 @@ enum LeaseState {
     Released,
 }
 
-/// See the module's head.
+/// The backend of real machines: dates, copies and locations of files, and attempts by an [`Executor`].
 pub struct MachineBackend<'p> {
     /// Of a workflow with choices and loops: that of its tasks, of which those of the run are instances.
     problem: &'p Problem<'p>,

@@ -123,7 +123,7 @@ pub struct SlurmOptions {
     pub myself: PathBuf,
 }
 
-/// See the module's head.
+/// The executor of a Slurm cluster: attempts in pilots, or each as a batch job.
 pub struct Slurm<'p> {
     platform: &'p Platform,
     folder: Arc<RunFolder>,

@@ -13,7 +13,7 @@ use std::io::{Result, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// See the module's head.
+/// The folder of a run that engine and pilots share; private to the user.
 #[derive(Clone, Debug)]
 pub(super) struct PilotDir {
     root: PathBuf,

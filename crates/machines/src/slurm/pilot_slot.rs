@@ -36,7 +36,7 @@ struct Held {
     reported: bool,
 }
 
-/// See the module's head.
+/// The place of one pilot: its batch job, its connection, and its attempts.
 #[derive(Default)]
 pub(super) struct PilotSlot {
     wanted: bool,

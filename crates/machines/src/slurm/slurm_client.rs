@@ -342,7 +342,7 @@ enum Wish {
     Look,
 }
 
-/// See the module's head.
+/// The thread that runs the commands of Slurm, and the channel to it.
 pub(super) struct SlurmClient {
     wishes: Option<Sender<Wish>>,
     clerk: Option<JoinHandle<()>>,

@@ -40,7 +40,7 @@ impl Ratios {
     }
 }
 
-/// See the module's head.
+/// Observed ratios of run times to estimates, per kind and of running tasks.
 #[derive(Debug, Default)]
 pub(super) struct Estimates {
     all: Ratios,

@@ -12,7 +12,7 @@ const LEVELS: usize = 1 << 12;
 /// Rates between groups of hosts kept of all networks: beyond, every other network is forgotten.
 const RATES: usize = 1 << 18;
 
-/// See the module's head. Its size does not grow with how long a run takes.
+/// Levels of hosts observed so far; its size does not grow with the length of a run.
 #[derive(Debug, Default)]
 pub(super) struct History {
     seen: LevelForecast,
