@@ -306,8 +306,8 @@ impl<'a> Stage<'a> {
             }
         };
         let recording = match self.wanted {
-            TraceDetail::Work => Recording::KeepWorkAndTell(&mut note),
-            TraceDetail::Figures => Recording::Tell(&mut note),
+            TraceDetail::Work => Recording::KeepWorkAndStream(&mut note),
+            TraceDetail::Figures => Recording::Stream(&mut note),
         };
         let (outcome, log) = if self.logs {
             let mut logged = Logged::new(policy.as_mut());
