@@ -15,7 +15,7 @@ use crate::simulation::{MOST_ORDERS, Ran, same_order};
 use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
-use slackline_analysis::plan_check::{Ground, lower_bound};
+use slackline_analysis::plan_check::{CheckSetup, lower_bound};
 use slackline_engine::{
     Backend, BackendError, DecidedCourse, Ending, Execution, Inputs, Oracle, Outcome, Record,
     RecordError, RunSnapshot, Settings as Rules, Stage, Undecided,
@@ -416,7 +416,7 @@ impl RunSession {
         let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)? + wait;
         let is_planned = self.undecided.is_none();
         if ran.unfinished().is_none() && is_planned && problem.tasks() <= plan_check::MOST_TASKS {
-            let ground = Ground { workflow, platform, models, inputs, until: f64::INFINITY };
+            let ground = CheckSetup { workflow, platform, models, inputs, until: f64::INFINITY };
             ran.explain(plan_check::follow(&ground, problem, &ran.planned, None, context));
         }
         ran.delay(wait);

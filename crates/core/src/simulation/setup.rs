@@ -10,7 +10,7 @@ use crate::request::{DataPlace, Knows, SimulationSetup};
 use crate::rules;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::{Metrics, Moves};
-use slackline_analysis::plan_check::{self, Check, Ground};
+use slackline_analysis::plan_check::{self, Check, CheckSetup};
 use slackline_analysis::workflow_metrics::served;
 use slackline_engine::{
     Arrivals, Coming, DecisionLog, Inputs, Logged, Outcome, Recording, RunSnapshot, Settings,
@@ -230,7 +230,7 @@ impl<'a> Stage<'a> {
         {
             return None;
         }
-        let ground = Ground {
+        let ground = CheckSetup {
             workflow: self.stated.clone(),
             platform: self.platform.clone(),
             models: self.models.clone(),
