@@ -70,7 +70,7 @@ pub struct Entry {
 
 impl Entry {
     /// Whether it draws random numbers.
-    pub fn draws_lots(&self) -> bool {
+    pub fn is_randomised(&self) -> bool {
         heuristics::ALL.iter().any(|(heuristic, ..)| heuristic.name == self.name)
     }
 
