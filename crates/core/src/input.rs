@@ -34,13 +34,13 @@ pub struct Loaded {
     pub workflow: Arc<Workflow>,
     /// The platform.
     pub platform: Arc<Platform>,
-    /// Real run times and sizes that the workflow's file states beside its estimates.
+    /// Actual run times and sizes that the workflow file has in addition to estimates.
     pub measured: Option<Arc<Measured>>,
     /// Origin of the workflow's run times.
     pub past: Option<Past>,
-    /// Per task: when it arrives; empty where all is there from the start.
+    /// Per task: date of its arrival in seconds; empty where all arrive at the start.
     pub release: Vec<f64>,
-    /// The file of the platform.
+    /// The platform file, for errors.
     pub place: Option<PathBuf>,
 }
 
@@ -58,26 +58,26 @@ pub struct WorkflowValue {
 pub struct Past {
     /// Kind of run times in the file.
     pub times: Times,
-    /// The run that was recorded, where one was.
+    /// The recorded run, if any.
     pub run: Option<Run>,
 }
 
 impl Past {
-    /// That of a document.
+    /// Origin of the run times of a document.
     pub fn of(document: &Document, format: Format) -> Past {
         let run = document.recorded.as_ref().and_then(|recorded| recorded.run.clone());
         Past { times: document.times(format), run }
     }
 
-    /// Seconds of the run that the workflow was recorded from.
+    /// Makespan of the run that the workflow was recorded from, in seconds.
     pub fn makespan(past: Option<&Past>) -> Option<f64> {
         past?.run.as_ref()?.makespan_seconds.filter(|&seconds| seconds > 0.0)
     }
 }
 
 impl Sources {
-    /// Reads the files. Without a platform the bundled one is taken, unless the workflow's file
-    /// brings its processors along.
+    /// Reads the files: an instance (workflow with processors) if one is given or recognised, records of another engine,
+    /// or else a workflow and a platform. Without a platform the bundled one is used.
     pub fn read(
         &self,
         workflow: Option<&Path>,
@@ -184,7 +184,7 @@ impl Sources {
             for path in rest {
                 parts.push(self.read_document(path, context)?.workflow);
             }
-            // Graphs of one generator share a name: the names of their files differ.
+            // Graphs of one generator have the same name; their files have different ones.
             for (part, path) in parts.iter_mut().zip(workflows) {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 *part = part.clone().renamed(stem);
@@ -204,31 +204,29 @@ impl Loaded {
         Loaded { measured, past, ..Loaded::plain(document.workflow, platform) }
     }
 
-    /// Nothing but a workflow and a platform.
+    /// A workflow and a platform without further data.
     pub fn plain(workflow: impl Into<Arc<Workflow>>, platform: impl Into<Arc<Platform>>) -> Loaded {
         let (workflow, platform) = (workflow.into(), platform.into());
         Loaded { workflow, platform, measured: None, past: None, release: Vec::new(), place: None }
     }
 
-    /// The planning problem, as a run under these rules will be charged for it, but for data that
-    /// stay on a host.
+    /// The planning problem with the charges of a run under these rules, except for data that stay on a host.
     pub fn problem(&self, settings: &ModelSettings) -> Result<Problem<'_>, Failure> {
         let charges = rules::charges(&settings.models(&self.platform, &self.workflow)?, false);
         self.charged(&charges, settings.inputs(&self.platform)?)
     }
 
-    /// The planning problem in which data that stay on a host are charged, too, where the rules include such a
-    /// charge.
+    /// The planning problem with all charges of a run under these rules, also for data that stay on a host.
     pub fn moldable_problem(&self, settings: &ModelSettings) -> Result<Problem<'_>, Failure> {
         let charges = rules::charges(&settings.models(&self.platform, &self.workflow)?, true);
         self.charged(&charges, settings.inputs(&self.platform)?)
     }
 
-    /// The planning problem with such a network and inputs there.
+    /// The planning problem under these charges, with inputs at these places.
     pub fn charged(&self, charges: &Charges, inputs: Inputs) -> Result<Problem<'_>, Failure> {
         let problem = Problem::charged(&self.workflow, &self.platform, charges, inputs);
         let problem = problem.map_err(|error| match (&error, &self.place) {
-            // The two files do not fit together.
+            // The error concerns the platform file too.
             (
                 ProblemError::UnknownArchitecture { .. }
                 | ProblemError::UnknownResource { .. }
@@ -256,7 +254,7 @@ impl OverheadSettings {
         self.task.filter(|&seconds| seconds > 0.0)
     }
 
-    /// A workflow whose tasks take as much longer.
+    /// The workflow with the start-up time added to every task.
     pub fn of(&self, workflow: Arc<Workflow>, platform: &Platform) -> Arc<Workflow> {
         match self.seconds() {
             Some(seconds) => Arc::new(with_overhead(&workflow, platform, seconds)),
@@ -264,7 +262,7 @@ impl OverheadSettings {
         }
     }
 
-    /// Makes the tasks of what was read longer.
+    /// Adds the start-up time to the tasks of what was read.
     pub fn apply(&self, world: &mut Loaded) {
         world.workflow = self.of(world.workflow.clone(), &world.platform);
         if let (Some(seconds), Some(measured)) = (self.task, &world.measured) {
@@ -280,7 +278,7 @@ impl OverheadSettings {
 }
 
 impl LimitSettings {
-    /// Refuses a budget where nothing costs anything, unless one of the policies cannot do without one.
+    /// Refuses a budget on a platform without prices, unless one of the policies requires a budget.
     pub fn check_prices<'n>(
         &self,
         platform: &Platform,
@@ -325,15 +323,15 @@ fn instance_file(path: &Path, context: &mut Context<'_>) -> Result<Loaded, Failu
     let begin = Instant::now();
     let text = context.files.read_text(path)?;
     if stream::recognise(&text) {
-        return known_together(path, &text, context);
+        return union_of_stream(path, &text, context);
     }
     let read = instance::read(&text).map_err(|e| e.in_file(path))?;
     context.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
     Ok(Loaded::plain(read.workflow, read.platform))
 }
 
-/// The workflows of a stream, all known from the start, those of higher priority first.
-fn known_together(path: &Path, text: &str, context: &mut Context<'_>) -> Result<Loaded, Failure> {
+/// The workflows of a stream as one, known from the start, ordered by falling priority.
+fn union_of_stream(path: &Path, text: &str, context: &mut Context<'_>) -> Result<Loaded, Failure> {
     let mut read = stream::read(text).map_err(|e| e.in_file(path))?;
     let limited = |t: &Terms| t.limits.budget.is_some() || t.limits.deadline.is_some();
     if read.workflows.iter().any(|w| limited(&w.terms)) {
@@ -392,7 +390,7 @@ pub fn read_document(
     read_document_with(path, from, &[], context)
 }
 
-/// The same with values for the parameters of the workflow.
+/// Reads a workflow file with everything its format states, and values for the parameters of the workflow.
 pub fn read_document_with(
     path: &Path,
     from: Option<Format>,
@@ -412,7 +410,7 @@ pub fn read_document_with(
     }
     let mut document = slackline_formats::read_workflow_with(&context.files, path, from, params)
         .map_err(|error| match &error.file {
-            // Of a file that the workflow names.
+            // The error is in another file, which the workflow names.
             Some(file) if file != path => error.into(),
             _ => explain(error, &context.files, path, Wanted::Workflow),
         })?;
@@ -448,7 +446,7 @@ fn check_params(
     Err(Failure::input(message).with_help(help))
 }
 
-/// Passes on what a reader had to decide.
+/// Reports warnings of a reader; with `--strict` the first one is an error.
 fn warn_of(warnings: &[String], path: &Path, context: &mut Context<'_>) -> Result<(), Failure> {
     if context.strict
         && let Some(warning) = warnings.first()
@@ -499,7 +497,7 @@ pub fn read_platform(path: &Path, context: &mut Context<'_>) -> Result<Platform,
     Ok(platform)
 }
 
-/// The platform that is taken where none is named.
+/// The platform used where none is named.
 fn default_platform(context: &mut Context<'_>) -> Result<Platform, Failure> {
     context.note("no --platform given: taking the bundled small cluster");
     Ok(platform_toml::parse(bundled::SMALL_CLUSTER)?)

@@ -1,5 +1,4 @@
-//! Records that other workflow engines left behind, taken where a workflow, a platform, a schedule or a
-//! scenario is read.
+//! Records of other workflow engines, accepted as a workflow, a platform, a schedule or a scenario.
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -25,7 +24,7 @@ pub fn read(path: &Path, context: &Context<'_>) -> Result<RecordedRun, Failure> 
     Ok(slackline_import::read(&[path.to_path_buf()], &options, &context.files)?)
 }
 
-/// The workflow of a recorded run; repairs are warnings of the document.
+/// The workflow of a recorded run; repairs of damaged records become warnings of the document.
 pub fn document(run: &RecordedRun, path: &Path) -> Result<Document, Failure> {
     let mut document = run.document().map_err(|e: FormatError| e.in_file(path))?;
     document.warnings = run
@@ -36,10 +35,10 @@ pub fn document(run: &RecordedRun, path: &Path) -> Result<Document, Failure> {
     Ok(document)
 }
 
-/// The format as which the workflow of records counts.
+/// The format that reports name for the workflow of such records.
 pub const FORMAT: Format = Format::WfFormat;
 
-/// The placements of a recorded run, as a schedule of a problem with its tasks and hosts.
+/// The placements of a recorded run as a schedule; fails where the problem has other tasks or hosts.
 pub(crate) fn schedule(
     path: &Path,
     problem: &Problem<'_>,

@@ -47,7 +47,7 @@ pub struct Moved {
     pub finish: f64,
 }
 
-/// Every transfer that is planned.
+/// Every planned transfer.
 pub(crate) fn moved(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Moved> {
     let platform = problem.platform();
     let row = |transfer: &PlannedTransfer| Moved {
@@ -61,7 +61,7 @@ pub(crate) fn moved(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Moved> {
     schedule.transfers.iter().map(row).collect()
 }
 
-/// Every task that has a place.
+/// Every task that is scheduled, in order of task numbers.
 pub(crate) fn placed(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Placed> {
     let workflow = problem.workflow();
     let may_be_wide = workflow.tasks().any(|t| workflow.width(t).1 > 1);
@@ -111,7 +111,7 @@ pub struct Stored {
     pub capacity: Option<f64>,
 }
 
-/// The peaks of all places at which a schedule puts files.
+/// Storage peaks of all places to which a schedule writes files.
 pub(crate) fn stored(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Stored> {
     let row = |peak: StoragePeak| Stored {
         place: peak.place,
@@ -123,7 +123,7 @@ pub(crate) fn stored(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Stored> 
     storage_peaks(problem, schedule).into_iter().map(row).collect()
 }
 
-/// Leases by name.
+/// Leases with names of hosts and classes.
 pub(crate) fn leased(platform: &Platform, leases: &[Lease]) -> Vec<Leased> {
     let named = |lease: &Lease| Leased {
         host: platform.host(lease.host).name.to_string(),

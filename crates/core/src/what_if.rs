@@ -81,8 +81,8 @@ pub fn parse_changes(text: &str) -> Result<Vec<Change>, String> {
     text.split(',').map(str::parse).collect()
 }
 
-/// Simulates a run on a platform as it is and after each group of changes. Workflow, arrivals, scenario and their draws stay
-/// the same: dates that a scenario gives as parts of a makespan are those of the unchanged platform.
+/// Simulates a run on a platform as it is and after each group of changes. Workflow, arrivals, scenario and random draws
+/// stay the same. Dates that a scenario gives as fractions of a makespan refer to that on the unchanged platform.
 pub fn what_if(
     setup: SimulationSetup,
     policy: &str,
@@ -102,6 +102,7 @@ pub fn what_if(
     let mut input = setup.read(vec![policy.to_string()], context)?;
     let before = input.loaded.platform.clone();
     let (mut base, scenario) = run(&input, context)?;
+    // Costs are reported for all runs or for none: a change may bring the first prices.
     let priced = base.cost.take();
     input.scenario = scenario;
     let mut changes = Vec::new();
@@ -150,7 +151,7 @@ pub fn what_if(
     })
 }
 
-/// One run, and its scenario with all dates settled.
+/// One run, and its scenario with all relative dates converted to seconds.
 fn run(
     input: &SimulationInput,
     context: &mut Context<'_>,

@@ -90,9 +90,9 @@ pub enum Recording<'r> {
     /// Nobody wants it; the outcome has none.
     Nothing,
     /// Somebody takes each record as it comes; the outcome has none.
-    Tell(&'r mut dyn FnMut(&Record)),
+    Stream(&'r mut dyn FnMut(&Record)),
     /// Somebody takes each record as it comes; the outcome has all but the changing levels.
-    KeepWorkAndTell(&'r mut dyn FnMut(&Record)),
+    KeepWorkAndStream(&'r mut dyn FnMut(&Record)),
 }
 
 impl<'r> Recording<'r> {
@@ -105,8 +105,8 @@ impl<'r> Recording<'r> {
             Recording::Keep => Recording::Keep,
             Recording::KeepWork => Recording::KeepWork,
             Recording::Nothing => Recording::Nothing,
-            Recording::Tell(tell) => Recording::Tell(tell),
-            Recording::KeepWorkAndTell(tell) => Recording::KeepWorkAndTell(tell),
+            Recording::Stream(tell) => Recording::Stream(tell),
+            Recording::KeepWorkAndStream(tell) => Recording::KeepWorkAndStream(tell),
         }
     }
 }

@@ -108,7 +108,7 @@ pub struct Simulated<'t> {
     rented: BTreeMap<OpId, Rented>,
     /// Machines that were ordered before: the seconds until they are ready.
     ordered: BTreeMap<HostId, f64>,
-    /// Told at the next call, before time continues.
+    /// DerivedShares at the next call, before time continues.
     pending: Vec<Signal>,
     /// Signals of the last call, and their number.
     told: Vec<Signal>,

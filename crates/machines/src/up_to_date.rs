@@ -7,7 +7,7 @@
 //! where these differ.
 
 use crate::attempt::{Stamp, checksum, is_packed, packed_content, unpack};
-use crate::decide::ask;
+use crate::decide::read_outcome;
 use crate::folder::{Note, RunFolder, component};
 use serde::{Deserialize, Serialize};
 use slackline_engine::{Ended, Made, MadeFile};
@@ -673,7 +673,8 @@ impl KnownCourse {
                     by.as_ref().map_or_else(PathBuf::new, |by| by.path(file, stores))
                 };
                 let outcome =
-                    ask(&control, &decision, by.as_ref().map(|by| &by.ended), &path).outcome?;
+                    read_outcome(&control, &decision, by.as_ref().map(|by| &by.ended), &path)
+                        .outcome?;
                 let number = control.outcome_named(&decision, &outcome).ok()?;
                 course.outcomes.insert(decision.name, outcome);
                 Some((due, number))

@@ -1,4 +1,4 @@
-//! The report of a plan: the JSON document `slackline/plan/1` and its kin.
+//! The report of a plan: the JSON documents `slackline/plan/1` and `slackline/plans/1`.
 
 use super::Planned;
 use super::scale::Scale;
@@ -171,7 +171,7 @@ impl PlanReport {
     }
 }
 
-/// Seconds by which a plan ends later because inputs have to come from somewhere.
+/// Seconds by which a plan ends later because of input staging: its makespan less that with all inputs everywhere.
 pub fn staging(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
     if !problem.has_staging() {
         return 0.0;

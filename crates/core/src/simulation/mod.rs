@@ -487,7 +487,7 @@ fn runs(
     check_parameters(&entries, &options)?;
     let lots = stage.undecided.is_some()
         || algorithm.capabilities().contains(&Capability::Seed)
-        || entries.iter().any(|e| e.draws_lots());
+        || entries.iter().any(|e| e.is_randomised());
     if setup.seed.is_some() && !lots {
         return Err(unheeded(Capability::Seed));
     }
@@ -511,7 +511,7 @@ fn runs(
         let schedule = Arc::new(schedule);
         return Ok(vec![stage.run("schedule", Box::new(policy), schedule, trace, context)?]);
     }
-    let told = stage.told()?;
+    let told = stage.known_problem()?;
     let platform = setup.input.platform.as_deref();
     let planned = stage.planner.plan(&told).map_err(|e| no_plan(e, &told, platform))?;
     stage.settle_moments(&planned, context)?;

@@ -171,7 +171,7 @@ impl Engine<'_, '_> {
     }
 
     /// Records the measured rate between two places.
-    pub(super) fn way_learnt(&mut self, (from, to): Pair, rate: &Rate) {
+    pub(super) fn connection_learned(&mut self, (from, to): Pair, rate: &Rate) {
         let platform = &self.situation.platform;
         let network = &mut self.monitor.view.network;
         let (table, tables) = (network.groups * network.groups, network.thresholds.len() + 1);

@@ -143,7 +143,7 @@ impl Engine<'_, '_> {
         }
         let missing = workflow.inputs(task).find(|&f| !self.situation.has_at(f, &holders));
         if missing.is_none()
-            && let Some(why) = self.lacks_in_words(task, procs)
+            && let Some(why) = self.describe_lack(task, procs)
         {
             return format!("'{name}' waits on {on}: {why}");
         }

@@ -210,7 +210,7 @@ impl Attempt {
             return Err(AttemptError::Memory { grant, peak, last_lines });
         }
         if !usage.succeeded(&self.accepts) || usage.overran {
-            return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
+            return Err(self.failed(usage.describe_end(self.limits.seconds), usage.exit));
         }
         match files::collect(&self.work, &self.outputs, self.checksum_limit) {
             Ok(written) => Ok(Completed { usage, written, load: load::now() }),

@@ -10,7 +10,7 @@
 //!
 //! This form stays the same in all versions, so that programs of different versions can say so.
 
-use super::protocol::{Post, Reader, Seal, Writer};
+use super::protocol::{Reader, Seal, SlotId, Writer};
 use crate::private::{from_hex, hex, random};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
@@ -93,14 +93,14 @@ pub(super) struct Hello {
     pub(super) version: String,
     /// The drive whose key is meant.
     pub(super) drive: u32,
-    pub(super) post: Post,
+    pub(super) post: SlotId,
     pub(super) number: u32,
     nonce: String,
 }
 
 impl Hello {
     /// The greeting of a pilot of this version, with a new nonce.
-    pub(super) fn new(drive: u32, post: Post, number: u32) -> Result<Hello> {
+    pub(super) fn new(drive: u32, post: SlotId, number: u32) -> Result<Hello> {
         let nonce: Nonce = random()?;
         let version = VERSION.to_string();
         Ok(Hello { protocol: PROTOCOL, version, drive, post, number, nonce: hex(&nonce) })
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_pilot_names_both_versions_of_an_engine_that_is_another_one() -> Result<()> {
         let key = Key::new()?;
-        let hello = Hello::new(1, Post { host: HostId(0), only: None }, 1)?;
+        let hello = Hello::new(1, SlotId { host: HostId(0), only: None }, 1)?;
         let nonce = hex(&random::<32>()?);
         let same = Challenge { protocol: PROTOCOL, version: VERSION.to_string(), nonce };
         let newer = Challenge { protocol: PROTOCOL + 7, ..same.clone() };
@@ -342,7 +342,7 @@ mod tests {
             }
         });
         let (key, begin) = (Key::new()?, Instant::now());
-        let hello = Hello::new(1, Post { host: HostId(0), only: None }, 1)?;
+        let hello = Hello::new(1, SlotId { host: HostId(0), only: None }, 1)?;
         let greeted = greet(&stream, &key, &hello, Duration::from_millis(200));
         assert!(matches!(greeted, Err(Refusal::Unproven(_))));
         assert!(begin.elapsed() < PATIENCE);

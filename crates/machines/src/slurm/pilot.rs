@@ -4,7 +4,7 @@
 
 use super::greeting::{self, Hello, Key, Refusal};
 use super::pilot_dir::PilotDir;
-use super::protocol::{FromPilot, JobTime, Post, Reader, ToPilot, Writer};
+use super::protocol::{FromPilot, JobTime, Reader, SlotId, ToPilot, Writer};
 use super::slurm_client::say;
 use crate::attempt::{AttemptError, HOST_VARIABLE, Process, TASK_VARIABLE, end_orphans};
 use crate::attempt_pool::{Crew, Job, JobListener, JobResult, Label};
@@ -100,7 +100,7 @@ impl Pilot {
         let (events, told) = channel();
         let teller = Arc::new(Teller(events.clone()));
         let crew = if self.only.is_some() { Crew::single(teller) } else { Crew::new(teller) };
-        let post = Post { host: HostId(self.host), only: self.only.map(OpId) };
+        let post = SlotId { host: HostId(self.host), only: self.only.map(OpId) };
         let mut duty = Duty {
             pilot: self,
             places,
@@ -127,7 +127,7 @@ struct Duty<'p> {
     pilot: &'p Pilot,
     places: PilotDir,
     key: Key,
-    post: Post,
+    post: SlotId,
     crew: Crew,
     jobs: BTreeMap<OpId, Label>,
     /// When its batch job ends, and how many seconds it has in all.

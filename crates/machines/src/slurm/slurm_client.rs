@@ -3,7 +3,7 @@
 
 use super::check::SlurmError;
 use super::pilot::slurm_seconds;
-use super::protocol::Post;
+use super::protocol::SlotId;
 use slackline_engine::OpId;
 use slackline_model::platform::BatchOptions;
 use slackline_model::resources::DeviceKind;
@@ -35,7 +35,7 @@ pub(super) const ARRAY_SPAN: u64 = 1000;
 /// The name of a pilot's job: run, host, task and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Ticket {
-    pub(super) post: Post,
+    pub(super) post: SlotId,
     pub(super) number: u32,
 }
 
@@ -52,7 +52,7 @@ impl Ticket {
 
     /// The name of an array of jobs: its first task, from which indices count.
     fn array_name(&self, run: &str) -> String {
-        let Ticket { post: Post { host, only }, number } = self;
+        let Ticket { post: SlotId { host, only }, number } = self;
         format!("slackline-{run}-h{}-op{}+-{number}", host.0, only.map_or(0, |op| op.0))
     }
 
@@ -72,7 +72,7 @@ impl Ticket {
             }
             _ => return None,
         };
-        let post = Post { host: HostId(host.parse().ok()?), only };
+        let post = SlotId { host: HostId(host.parse().ok()?), only };
         Some(Ticket { post, number: number.parse().ok()? })
     }
 }
@@ -201,10 +201,10 @@ impl ArraySubmission {
     }
 
     fn tickets(&self) -> Vec<(Ticket, u64)> {
-        let Ticket { post: Post { host, only }, number } = self.first.ticket;
+        let Ticket { post: SlotId { host, only }, number } = self.first.ticket;
         let first = only.map_or(0, |op| op.0);
         let ticket =
-            |index: u64| Ticket { post: Post { host, only: Some(OpId(first + index)) }, number };
+            |index: u64| Ticket { post: SlotId { host, only: Some(OpId(first + index)) }, number };
         self.indices.iter().map(|&index| (ticket(index), index)).collect()
     }
 }
@@ -651,12 +651,12 @@ mod tests {
     #[test]
     fn names_of_jobs_come_back_and_others_are_left_alone() {
         for only in [None, Some(OpId(31))] {
-            let ticket = Ticket { post: Post { host: HostId(2), only }, number: 5 };
+            let ticket = Ticket { post: SlotId { host: HostId(2), only }, number: 5 };
             assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1c", None), Some(ticket));
             assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1", None), None);
         }
         // Of an array each job has a task of its own.
-        let first = Ticket { post: Post { host: HostId(2), only: Some(OpId(31)) }, number: 1 };
+        let first = Ticket { post: SlotId { host: HostId(2), only: Some(OpId(31)) }, number: 1 };
         let line = format!("19_4|PENDING|{}|Resources", first.array_name("6fa-1c"));
         let (ticket, (job, _)) = entry(&line, "6fa-1c").unwrap_or_else(|| panic!("{line}"));
         assert_eq!((ticket.post.only, ticket.number, job.as_str()), (Some(OpId(35)), 1, "19_4"));

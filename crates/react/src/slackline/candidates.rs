@@ -11,7 +11,7 @@ use slackline_model::{Placement, ProcId, TaskId};
 use slackline_schedule::list::contended::{self, Seat, Weights};
 use slackline_schedule::{Request, registry};
 
-/// Finished tasks that one look considers rewinding.
+/// Finished tasks that one evaluation considers rewinding.
 const REWINDS: usize = 2;
 
 /// Looks at ready tasks beyond which DLS is left out: 5000 tasks at once.
