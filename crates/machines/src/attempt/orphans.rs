@@ -156,6 +156,11 @@ pub fn adopt_orphans() -> bool {
     able
 }
 
+/// Whether this process adopts what its children leave behind, so that nothing outlives its attempt.
+pub(super) fn adopts() -> bool {
+    ADOPTS.load(Ordering::Relaxed)
+}
+
 /// An attempt's process while it is under way.
 pub(super) struct Running(Process);
 
@@ -203,7 +208,7 @@ struct Adopted {
 
 /// Calls back for every adopted process that has not ended, and takes note of those that have.
 fn each_adopted(running: &[Process], mut act: impl FnMut(Pid, &Adopted)) {
-    if !ADOPTS.load(Ordering::Relaxed) {
+    if !adopts() {
         return;
     }
     let listed = children().unwrap_or_default();
