@@ -64,12 +64,12 @@ pub(super) fn has_ended(pid: Pid) -> bool {
     state.is_none_or(|s| matches!(s.split_whitespace().next(), Some("Z" | "X")))
 }
 
-/// Most memory this process ever had, as of at most a second ago.
-pub(super) fn peak_memory_of_self() -> Option<u64> {
+/// Most memory this process ever had, as of now or of at most a second ago.
+pub(super) fn peak_memory_of_self(now: bool) -> Option<u64> {
     static LAST: Mutex<Option<(Instant, Option<u64>)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     match *last {
-        Some((at, peak)) if at.elapsed() < Duration::from_secs(1) => peak,
+        Some((at, peak)) if !now && at.elapsed() < Duration::from_secs(1) => peak,
         _ => {
             let peak = read_peak_memory();
             *last = Some((Instant::now(), peak));

@@ -119,12 +119,15 @@ pub(super) fn failures(problem: &Problem<'_>, finished: &FinishedRun, width: usi
             ]);
         }
         text += &format!("\n{}", table.render(width));
-        for last in tasks.iter().filter_map(|attempts| attempts.last()) {
+        for last in tasks.iter().filter_map(|attempts| attempts.last()).take(SHOWN) {
             let name = printable(&last.name);
             text += &match stderr(finished, last) {
                 Some(path) => format!("  stderr of {name}: {}\n", path.display()),
                 None => format!("  {name} wrote nothing to stderr\n"),
             };
+        }
+        if tasks.len() > SHOWN {
+            text += "  'slackline log RUN --failed' shows what all of them said\n";
         }
     };
     tell("<failed task", &failed);
