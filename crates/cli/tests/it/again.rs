@@ -579,6 +579,7 @@ fn what_cannot_be_done_changes_nothing() {
     place.write("other/in.txt", INPUT);
     assert!(place.fails(2, "run other/v.toml --folder w.run").contains("is a run of"));
     unchanged("another workflow");
+    assert!(place.fails(2, "run w.run").contains("slackline resume w.run"));
     // A log of a version that knows more.
     let log = place.read("w.run/log.jsonl");
     place.write("w.run/log.jsonl", log.replacen("slackline/run/1", "slackline/run/2", 1));
@@ -907,4 +908,42 @@ fn snapshots_of_long_logs_change_nothing() {
     std::fs::write(&log, cut.concat()).unwrap();
     let said = place.json("resume w.run --json");
     assert_eq!((&said["finished"], &said["tasks"]), (&true.into(), &(tasks + 1).into()));
+}
+
+/// The name of a definition stands for its tasks; inputs that are new are no changed ones.
+#[test]
+fn samples_are_added_and_asked_for_by_their_definition() {
+    let place = Place::new();
+    let task = |name: &str, from: &str| {
+        format!(
+            "[task.{name}]\nforeach = \"s\"\ncommand = \"cat {{inputs}} > {{outputs}}\"\n\
+             inputs = [\"{{s}}.{from}\"]\noutputs = [\"{{s}}.{name}\"]\ntime = \"1ms\"\n"
+        )
+    };
+    let text = task("one", "txt") + &task("two", "one");
+    place.write(
+        "w.toml",
+        format!("[samples]\nfile = \"s.csv\"\n[files]\n\"{{s}}.txt\" = \"1kB\"\n{text}"),
+    );
+    let samples = |number: usize| {
+        let names: Vec<String> = (0..number).map(|sample| format!("S{sample}")).collect();
+        names.iter().for_each(|name| drop(place.write(&format!("{name}.txt"), name)));
+        place.write("s.csv", format!("s\n{}\n", names.join("\n")));
+    };
+    samples(2);
+    place.ok("run w.toml -j 2");
+    let known = |line: &str| redo(&place.json(&format!("run w.toml -j 2 {line} --json")));
+    assert_eq!(
+        known("--dry-run --force two").into_keys().collect::<Vec<_>>(),
+        ["two.S0", "two.S1"]
+    );
+    samples(9);
+    place.write("S0.txt", "changed");
+    assert_eq!(known("--only one").len(), 8);
+    let log = place.read("w.run/log.jsonl");
+    let (_, changes) = log.rsplit_once("\"changes\":[").unwrap();
+    let (changes, _) = changes.split_once(']').unwrap();
+    let inputs = "\"input S0.txt changed\",\"input S2.txt added\",\"input S3.txt added\",\"input S4.txt added\",\
+                  \"input S5.txt added\",\"input S6.txt added\",\"2 more inputs added\"";
+    assert!(changes.ends_with(inputs), "{changes}");
 }

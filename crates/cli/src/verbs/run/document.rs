@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 /// Tasks that were done after failures that people are shown.
 const SHOWN: usize = 10;
 
+/// Exit code of shells that find no such program.
+const NOT_FOUND: i32 = 127;
+
 /// The work in a used folder: a line for each task, with the reason.
 pub(super) fn agenda(part: &Definition, most: usize, width: usize) -> String {
     let mut text = String::new();
@@ -134,6 +137,12 @@ pub(super) fn failures(problem: &Problem<'_>, finished: &FinishedRun, width: usi
     tell("<done after failures", &later[..later.len().min(SHOWN)]);
     if later.len() > SHOWN {
         text += &format!("  and {} more\n", later.len() - SHOWN);
+    }
+    if failed.iter().filter_map(|attempts| attempts.last()).any(|last| last.exit == Some(NOT_FOUND))
+    {
+        let hint = "exit code 127: no such program. A task has a folder of its own; a script beside the workflow has to be \
+                    among its inputs or workdir-files";
+        text += &wrap(hint, 2, width);
     }
     let said = finished.failures.iter().rev();
     let mut said = said.filter(|failure| !is_done(failure.task) || failed.is_empty());
