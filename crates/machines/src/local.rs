@@ -42,7 +42,7 @@ impl<'p> Local<'p> {
         Local {
             platform,
             folder,
-            crew: Crew::new(Arc::new(events)),
+            crew: Crew::exclusive(Arc::new(events)),
             run,
             processes,
             there: vec![None; platform.hosts().len()],

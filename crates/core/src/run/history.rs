@@ -346,10 +346,11 @@ impl RunHistory {
                 attempt.cpu_seconds = report.cpu_seconds;
                 attempt.peak_memory = report.peak_memory;
                 attempt.reason = None;
-                if let Some(seconds) = report.seconds {
-                    // What its process took, whenever the end was heard of.
-                    let end = attempt.started.map_or(at, |begin| (begin + seconds).min(at));
-                    attempt.ended = Some(end);
+                if let (Some(seconds), Some(noted)) = (report.seconds, attempt.started) {
+                    // The time of its process, whenever begin and end were noted.
+                    let begin = noted.min(at - seconds).max(attempt.begun);
+                    attempt.started = Some(begin);
+                    attempt.ended = Some((begin + seconds).min(at));
                 }
             }
             SignalKind::Failed(_, error) => {

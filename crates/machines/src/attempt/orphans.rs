@@ -64,12 +64,12 @@ pub(super) fn has_ended(pid: Pid) -> bool {
     state.is_none_or(|s| matches!(s.split_whitespace().next(), Some("Z" | "X")))
 }
 
-/// Most memory this process ever had, as of at most a second ago.
-pub(super) fn peak_memory_of_self() -> Option<u64> {
+/// Most memory this process ever had, as of now or of at most a second ago.
+pub(super) fn peak_memory_of_self(now: bool) -> Option<u64> {
     static LAST: Mutex<Option<(Instant, Option<u64>)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     match *last {
-        Some((at, peak)) if at.elapsed() < Duration::from_secs(1) => peak,
+        Some((at, peak)) if !now && at.elapsed() < Duration::from_secs(1) => peak,
         _ => {
             let peak = read_peak_memory();
             *last = Some((Instant::now(), peak));
@@ -156,6 +156,11 @@ pub fn adopt_orphans() -> bool {
     able
 }
 
+/// Whether this process adopts what its children leave behind, so that nothing outlives its attempt.
+pub(super) fn adopts() -> bool {
+    ADOPTS.load(Ordering::Relaxed)
+}
+
 /// An attempt's process while it is under way.
 pub(super) struct Running(Process);
 
@@ -203,7 +208,7 @@ struct Adopted {
 
 /// Calls back for every adopted process that has not ended, and takes note of those that have.
 fn each_adopted(running: &[Process], mut act: impl FnMut(Pid, &Adopted)) {
-    if !ADOPTS.load(Ordering::Relaxed) {
+    if !adopts() {
         return;
     }
     let listed = children().unwrap_or_default();

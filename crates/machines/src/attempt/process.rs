@@ -20,6 +20,9 @@ use wait4::Wait4;
 /// Time between two checks of limits and stop requests of a process.
 const TICK: Duration = Duration::from_millis(200);
 
+/// Bytes by which the kernel may misjudge the memory of a process of several threads.
+const INEXACT: u64 = 1 << 20;
+
 /// Time between SIGTERM and SIGKILL to a process group.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -309,13 +312,17 @@ fn watch(
 
 /// Reaps a process that has ended; returns its resource usage.
 fn reap(mut child: Child, seconds: f64) -> std::io::Result<Usage> {
-    let own = orphans::peak_memory_of_self();
     let ended = child.wait4()?;
     let (status, used): (ExitStatus, _) = (ended.status, ended.rusage);
+    // Whatever this process had when it started the other is no more than it has had by now.
+    let is_its_own = |&peak: &u64| {
+        let exceeds = |own: Option<u64>| own.is_some_and(|own| peak > own + INEXACT);
+        exceeds(orphans::peak_memory_of_self(false)) && exceeds(orphans::peak_memory_of_self(true))
+    };
     Ok(Usage {
         seconds,
         cpu_seconds: (used.utime + used.stime).as_secs_f64(),
-        peak_memory: Some(used.maxrss).filter(|&peak| own.is_some_and(|own| peak > own)),
+        peak_memory: Some(used.maxrss).filter(is_its_own),
         exit: status.code(),
         signal: status.signal(),
         overran: false,
