@@ -262,6 +262,11 @@ impl RecordedRun {
         producers
     }
 
+    /// Whether any task may wait for another.
+    pub(crate) fn has_edges(&self) -> bool {
+        self.tasks.iter().any(|task| !task.inputs.is_empty() || !task.after.is_empty())
+    }
+
     /// The tasks each task waits for, by its files and otherwise, each once.
     pub fn parents(&self) -> Vec<Vec<usize>> {
         let producers = self.producers();
