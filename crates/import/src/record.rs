@@ -201,6 +201,8 @@ pub struct RecordedRun {
     pub hosts: Vec<HostRecord>,
     /// Transfers between hosts.
     pub transfers: Vec<Transfer>,
+    /// Seconds from 1970 to date 0 of the records: those of runs that count from their own begin.
+    pub zero: f64,
     /// When the engine began, in seconds since the epoch.
     pub began: Option<Figure>,
     /// When the engine ended.

@@ -134,7 +134,7 @@ impl RecordedRun {
             engine: self.engine.name(),
             version: self.version.clone(),
             name: self.name.clone(),
-            began: self.first_date().map(dates::write),
+            began: self.first_date().map(|date| dates::write(self.zero + date)),
             makespan: self.makespan(),
             start_up: self.start_up(),
             tasks: self.tasks.len(),
