@@ -12,6 +12,7 @@
 
 pub mod calibration;
 pub mod cost;
+pub mod elsewhere;
 pub mod forecast;
 pub mod load_series;
 pub mod metrics;

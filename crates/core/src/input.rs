@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::estimates;
 use crate::failure::Failure;
 use crate::file_kind::{Wanted, explain};
+use crate::interval::{Basis, SpeedOrigin};
 use crate::recorded;
 use crate::request::{LimitSettings, ModelSettings, OverheadSettings, Sources};
 use crate::rules;
@@ -12,12 +13,14 @@ use slackline_analysis::overheads::{measured_with_overhead, with_overhead};
 use slackline_formats::document::Run;
 use slackline_formats::instance::stream;
 use slackline_formats::{Document, Format, Times, instance, platform_toml, scenario};
+use slackline_import::SpeedRatio;
 use slackline_io::{FileAccess, is_standard};
 use slackline_model::nearest::{did_you_mean, nearest};
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Inputs, State};
 use slackline_model::scenario::{Measured, Scenario};
 use slackline_model::schedule::Limits;
+use slackline_model::workflow::REFERENCE_SPEED;
 use slackline_model::{Platform, Problem, ProblemError, Terms, Workflow};
 use slackline_schedule::Need;
 use std::path::{Path, PathBuf};
@@ -38,6 +41,8 @@ pub struct Loaded {
     pub measured: Option<Arc<Measured>>,
     /// Origin of the workflow's run times.
     pub past: Option<Past>,
+    /// Spread of recorded run times, where the workflow is read from records.
+    pub basis: Option<Arc<Basis>>,
     /// Per task: date of its arrival in seconds; empty where all arrive at the start.
     pub release: Vec<f64>,
     /// The platform file, for errors.
@@ -79,6 +84,27 @@ impl Sources {
     /// Reads the files: an instance (workflow with processors) if one is given or recognised, records of another engine,
     /// or else a workflow and a platform. Without a platform the bundled one is used.
     pub fn read(
+        &self,
+        workflow: Option<&Path>,
+        context: &mut Context<'_>,
+    ) -> Result<Loaded, Failure> {
+        let mut loaded = self.read_as_stated(workflow, context)?;
+        if !self.speeds.is_empty() {
+            let speed = loaded.workflow.reference_speed();
+            let speeds = self.speeds.iter().map(|(name, factor)| (name.as_str(), factor * speed));
+            let speeds: Vec<(&str, f64)> = speeds.collect();
+            let platform = loaded.platform.at_speeds(&speeds);
+            loaded.platform =
+                Arc::new(platform.map_err(|e| Failure::input(format!("--speed: {e}")))?);
+            if let Some(basis) = &mut loaded.basis {
+                Arc::make_mut(basis).give();
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// The same with the speeds of the platform's file.
+    fn read_as_stated(
         &self,
         workflow: Option<&Path>,
         context: &mut Context<'_>,
@@ -147,8 +173,40 @@ impl Sources {
             let scaled = document.at_reference_speed(recorded::FORMAT, speed);
             document = scaled.map_err(|e| e.in_file(path))?;
         }
+        let mut origin = SpeedOrigin::Recorded;
+        let mut ratio = None;
         let platform = match &self.platform {
-            Some(platform) => read_platform(platform, context)?,
+            Some(other) if is_other_run(other, path, context) => {
+                let there = recorded::read(other, context)?;
+                let platform = there.platform().map_err(|e| e.in_file(other))?;
+                ratio = there.speed_beside(&run);
+                match ratio {
+                    Some(ratio) => {
+                        origin = SpeedOrigin::Measured;
+                        context.note(&told(&ratio));
+                        let by =
+                            ratio.factor * document.workflow.reference_speed() / REFERENCE_SPEED;
+                        let hosts = platform.hosts().iter();
+                        let speeds: Vec<(&str, f64)> =
+                            hosts.map(|host| (&*host.name, host.speed * by)).collect();
+                        platform.at_speeds(&speeds).map_err(Failure::input)?
+                    }
+                    None => {
+                        origin = SpeedOrigin::Stated;
+                        context.note(
+                            "too few tasks of kinds that ran on both: recorded seconds count as they \
+                             are (--speed HOST=FACTOR)",
+                        );
+                        platform
+                    }
+                }
+            }
+            Some(platform) => {
+                if platform != path {
+                    origin = SpeedOrigin::Stated;
+                }
+                read_platform(platform, context)?
+            }
             None => {
                 let hosts = run.hosts.len();
                 let hosts = if hosts == 1 { "host".into() } else { format!("{hosts} hosts") };
@@ -158,6 +216,7 @@ impl Sources {
         };
         Ok(Loaded {
             place: self.platform.clone(),
+            basis: Basis::of(&run, origin, ratio).map(Arc::new),
             ..Loaded::of(document, recorded::FORMAT, platform)
         })
     }
@@ -192,6 +251,7 @@ impl Sources {
             let parts: Vec<&Workflow> = parts.iter().collect();
             let name = parts.iter().map(|w| w.name()).collect::<Vec<_>>().join(" + ");
             world.workflow = Arc::new(Workflow::union(&name, &parts).map_err(Failure::input)?);
+            world.basis = None;
         }
         Ok(world)
     }
@@ -207,7 +267,15 @@ impl Loaded {
     /// A workflow and a platform without further data.
     pub fn plain(workflow: impl Into<Arc<Workflow>>, platform: impl Into<Arc<Platform>>) -> Loaded {
         let (workflow, platform) = (workflow.into(), platform.into());
-        Loaded { workflow, platform, measured: None, past: None, release: Vec::new(), place: None }
+        Loaded {
+            workflow,
+            platform,
+            measured: None,
+            past: None,
+            basis: None,
+            release: Vec::new(),
+            place: None,
+        }
     }
 
     /// The planning problem with the charges of a run under these rules, except for data that stay on a host.
@@ -495,6 +563,23 @@ pub fn read_platform(path: &Path, context: &mut Context<'_>) -> Result<Platform,
     context.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
     warn_of(&warnings, path, context)?;
     Ok(platform)
+}
+
+/// Whether a platform is given by the records of another run than the workflow.
+fn is_other_run(platform: &Path, workflow: &Path, context: &Context<'_>) -> bool {
+    platform != workflow
+        && !context.files.has_value(platform)
+        && recorded::engine_of(platform, &context.files).is_some()
+}
+
+/// A measured ratio of speeds, as a sentence.
+fn told(ratio: &SpeedRatio) -> String {
+    let kinds = if ratio.kinds == 1 { "1 kind".into() } else { format!("{} kinds", ratio.kinds) };
+    let off = 100.0 * ratio.error.hypot(ratio.between_kinds).exp_m1();
+    let factor = ratio.factor;
+    format!(
+        "the platform runs at {factor:.3} of the recorded speed (\u{b1} {off:.0} %), by {kinds} on both"
+    )
 }
 
 /// The platform used where none is named.

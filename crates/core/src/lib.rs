@@ -167,6 +167,7 @@ mod failure;
 pub mod file_kind;
 pub mod forecast;
 pub mod input;
+pub mod interval;
 mod methods;
 pub mod plan;
 pub mod plan_check;

@@ -27,11 +27,13 @@ pub fn read(path: &Path, context: &Context<'_>) -> Result<RecordedRun, Failure> 
 /// The workflow of a recorded run; repairs of damaged records become warnings of the document.
 pub fn document(run: &RecordedRun, path: &Path) -> Result<Document, Failure> {
     let mut document = run.document().map_err(|e: FormatError| e.in_file(path))?;
-    document.warnings = run
-        .repairs
-        .iter()
-        .map(|(repair, times)| format!("repaired {times} times: {repair}"))
-        .collect();
+    let warnings = run.repairs.iter().map(|(repair, times)| {
+        let times = if *times == 1 { "once".to_string() } else { format!("{times} times") };
+        format!("repaired {times}: {repair}")
+    });
+    let is_timed = run.tasks.iter().any(|t| t.last().is_some_and(|a| a.seconds().is_some()));
+    let untimed = "the records have no run times: tasks count as taking none".to_string();
+    document.warnings = warnings.chain((!is_timed).then_some(untimed)).collect();
     Ok(document)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::interval::MakespanInterval;
 use crate::request::SimulationSetup;
 use crate::simulation::{Outputs, SimulationInput};
 use schemars::JsonSchema;
@@ -42,6 +43,9 @@ pub struct WhatIfRun {
     pub why: Option<String>,
     /// End of the run in seconds; `null` where it cannot finish.
     pub makespan: Option<f64>,
+    /// Bounds of the makespan, where the workflow is a recorded run and no scenario is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<MakespanInterval>,
     /// End of the first plan in seconds.
     pub planned_makespan: f64,
     /// Of several workflows: mean seconds from arrival to end.
@@ -178,6 +182,7 @@ fn run(
         finished: why.is_none(),
         makespan: why.is_none().then_some(ran.outcome.makespan),
         why,
+        interval: ran.interval,
         planned_makespan: ran.planned.makespan(),
         mean_turnaround: (count > 0).then(|| sum / f64::from(count)),
         utilisation: summary.utilisation,

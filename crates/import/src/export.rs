@@ -44,6 +44,7 @@ impl RecordedRun {
             }),
             ..Recorded::default()
         };
+        let written = |date: f64| crate::dates::write(self.zero + date);
         let producers = self.producers();
         let speeds = self.relative_speeds();
         for task in &self.tasks {
@@ -67,7 +68,7 @@ impl RecordedRun {
             let of_host = last.and_then(|a| a.host).map(|host| self.hosts[host].name.clone());
             recorded.tasks.push(RecordedTask {
                 timed: seconds.is_some(),
-                executed_at: last.and_then(|a| value(a.start)).map(crate::dates::write),
+                executed_at: last.and_then(|a| value(a.start)).map(written),
                 cores: last.and_then(|a| value(a.cores)),
                 average_cpu: last
                     .and_then(|a| Some(value(a.cpu)? / a.seconds().filter(|s| *s > 0.0)? * 100.0)),
@@ -104,7 +105,7 @@ impl RecordedRun {
         }
         recorded.run = Some(Run {
             makespan_seconds: self.makespan(),
-            executed_at: self.first_date().map(crate::dates::write),
+            executed_at: self.first_date().map(written),
             machines: self
                 .hosts
                 .iter()

@@ -22,6 +22,7 @@ pub use engines::Engine;
 pub use record::{
     Attempt, Figure, FileRecord, HostRecord, Origin, Outcome, RecordedRun, TaskRecord, Transfer,
 };
+pub use speeds::{KindTimes, SpeedRatio};
 pub use summary::{Counts, Summary};
 pub use waits::StartUp;
 

@@ -201,6 +201,8 @@ pub struct RecordedRun {
     pub hosts: Vec<HostRecord>,
     /// Transfers between hosts.
     pub transfers: Vec<Transfer>,
+    /// Seconds from 1970 to date 0 of the records: those of runs that count from their own begin.
+    pub zero: f64,
     /// When the engine began, in seconds since the epoch.
     pub began: Option<Figure>,
     /// When the engine ended.
@@ -260,6 +262,11 @@ impl RecordedRun {
             }
         }
         producers
+    }
+
+    /// Whether any task may wait for another.
+    pub(crate) fn has_edges(&self) -> bool {
+        self.tasks.iter().any(|task| !task.inputs.is_empty() || !task.after.is_empty())
     }
 
     /// The tasks each task waits for, by its files and otherwise: ascending, without duplicates.

@@ -120,9 +120,9 @@ impl RecordedRun {
         }
         let producers = self.producers();
         let mut edges = Counts::default();
-        let parents = self.parents();
-        for (index, task) in self.tasks.iter().enumerate() {
-            for &parent in &parents[index] {
+        let parents = if self.has_edges() { self.parents() } else { Vec::new() };
+        for (task, parents) in self.tasks.iter().zip(&parents) {
+            for &parent in parents {
                 let by_file = task.inputs.iter().any(|&file| producers[file] == Some(parent));
                 let stated = task.after.iter().find(|after| after.0 == parent).map(|after| after.1);
                 edges.add(if by_file { Some(Origin::Measured) } else { stated });
@@ -135,7 +135,7 @@ impl RecordedRun {
             engine: self.engine.name(),
             version: self.version.clone(),
             name: self.name.clone(),
-            began: self.first_date().map(dates::write),
+            began: self.first_date().map(|date| dates::write(self.zero + date)),
             makespan: self.makespan(),
             start_up: self.start_up(),
             tasks: self.tasks.len(),

@@ -102,10 +102,12 @@ impl RecordedRun {
             let attempts = &self.tasks[index].attempts;
             attempts.iter().filter_map(|a| value(a.start)).min_by(f64::total_cmp)
         };
-        let starts: Vec<Option<f64>> = (0..self.tasks.len()).map(first).collect();
-        let earliest = starts.iter().flatten().copied().min_by(f64::total_cmp)?;
+        let earliest = (0..self.tasks.len()).filter_map(first).min_by(f64::total_cmp)?;
         let before = earliest - self.first_date()?;
         let before = before.max(0.0);
+        if !self.has_edges() {
+            return Some(StartUp { before, per_task: 0.0 });
+        }
         let parents = self.parents();
         // Tasks that could run from the start waited for that too: the rest is computed from those with
         // parents.

@@ -3,6 +3,7 @@
 use super::Planned;
 use super::scale::Scale;
 use crate::details_json::{Details, Set};
+use crate::interval::MakespanInterval;
 use crate::plan_check::Difference;
 use crate::schedule_json::{Leased, Moved, Placed, Stored, leased, moved, placed, stored};
 use schemars::JsonSchema;
@@ -64,6 +65,9 @@ pub struct PlanReport {
     /// Makespan of the run that the workflow was recorded from, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded_makespan: Option<f64>,
+    /// Bounds of the makespan, where the workflow is a recorded run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<MakespanInterval>,
     /// Limits that were given, and whether the plan keeps them.
     #[serde(flatten)]
     pub limited: Option<Limited>,
@@ -148,6 +152,7 @@ impl PlanReport {
             cost: plan.summary.cost,
             bytes_moved: plan.summary.bytes_moved,
             recorded_makespan,
+            interval: plan.interval,
             limited: scale.map(|scale| Limited {
                 budget: limits.budget,
                 deadline: limits.deadline,

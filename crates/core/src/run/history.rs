@@ -466,6 +466,7 @@ impl RunHistory {
         let mut run = RecordedRun::of(Engine::Slackline);
         run.name = self.workflow.name().to_string();
         run.version = Some(self.header.version.clone());
+        run.zero = self.header.began;
         run.began = Figure::measured(0.0);
         run.ended = self.over.and_then(|(_, end)| Figure::measured(end));
         for host in self.platform.hosts() {

@@ -3,6 +3,7 @@
 use super::Ran;
 use super::sweep::{self, Sweep};
 use crate::details_json::Set;
+use crate::interval::MakespanInterval;
 use crate::plan_check::Difference;
 use crate::schedule_json::{Leased, Placed, Stored, leased, placed, stored};
 use schemars::JsonSchema;
@@ -50,6 +51,9 @@ pub struct SimulationReport {
     /// Makespan of the run that the workflow was recorded from, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded_makespan: Option<f64>,
+    /// Bounds of the makespan, where the workflow is a recorded run and no scenario is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<MakespanInterval>,
     /// Causes of the difference between plan and run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
@@ -204,6 +208,7 @@ impl SimulationReport {
             makespan: outcome.makespan,
             planned_makespan: ran.planned.makespan(),
             recorded_makespan: ran.recorded,
+            interval: ran.interval,
             difference: ran.check.as_ref().map(Difference::of),
             lower_bound,
             nsl: why.is_none().then_some(metrics.nsl),

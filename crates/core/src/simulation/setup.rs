@@ -344,6 +344,7 @@ impl<'a> Stage<'a> {
             wall_seconds,
             told,
             check,
+            interval: None,
             recorded: None,
             outcomes: Vec::new(),
             real: false,
