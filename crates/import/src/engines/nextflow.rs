@@ -114,7 +114,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
                     Some((_, report)) => {
                         cells = report_table(report).unwrap_or_default();
                         let lines = rows.lines().collect();
-                        Box::new(better_of(lines, &cells, &mut run).into_iter())
+                        Box::new(prefer_report(lines, &cells, &mut run).into_iter())
                     }
                     None => Box::new(rows.lines()),
                 }
