@@ -136,7 +136,7 @@ fn place_each<'a, 'p>(
     Ok(partial.into_schedule())
 }
 
-/// The first processor that can run a task; `tried` is called for each candidate up to it.
+/// The first processor that can run a task; `tried` runs for each candidate up to it.
 fn first_possible(
     partial: &Partial<'_, '_>,
     task: TaskId,
