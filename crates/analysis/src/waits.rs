@@ -276,7 +276,7 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
         starts.fold(f64::INFINITY, f64::min)
     };
     order.sort_by(|&a, &b| first(a).total_cmp(&first(b)).then(a.cmp(&b)));
-    let mut plans: Vec<Plan> = vec![Plan::default(); count];
+    let mut inputs: Vec<TaskInput> = vec![TaskInput::default(); count];
     let mut missing: Vec<usize> = vec![0; count];
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (place, &task) in order.iter().enumerate() {
@@ -297,14 +297,14 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
         let wait = counted.map(|l| busy.seconds_with_room(step.cores, l.from, l.to)).sum();
         let (start, end) = step.ran.unwrap_or((begun, begun));
         let seconds = if change.failures { end - begun } else { end - start };
-        plans[task] = Plan { place, wait, seconds };
+        inputs[task] = TaskInput { place, wait, seconds };
     }
-    Repetition::of(run, change, order, plans).run(missing, &children)
+    Repetition::of(run, change, order, inputs).run(missing, &children)
 }
 
 /// Inputs of a repeated run for one task.
 #[derive(Clone, Copy, Debug, Default)]
-struct Plan {
+struct TaskInput {
     /// Position in the order of starts.
     place: usize,
     /// Seconds that it waits once ready, while a host has room for it.
@@ -325,7 +325,7 @@ struct Width {
 struct Repetition<'r> {
     run: &'r Steps,
     change: Change,
-    plans: Vec<Plan>,
+    inputs: Vec<TaskInput>,
     cores: Vec<u32>,
     free: Vec<u32>,
     /// Seconds since the begin of the run.
@@ -340,11 +340,16 @@ struct Repetition<'r> {
 }
 
 impl<'r> Repetition<'r> {
-    fn of(run: &'r Steps, change: Change, order: Vec<usize>, plans: Vec<Plan>) -> Repetition<'r> {
+    fn of(
+        run: &'r Steps,
+        change: Change,
+        order: Vec<usize>,
+        inputs: Vec<TaskInput>,
+    ) -> Repetition<'r> {
         let cores: Vec<u32> = run.cores.iter().map(|&c| c.saturating_mul(change.slots)).collect();
         let mut pending: Vec<VecDeque<usize>> = vec![VecDeque::new(); cores.len()];
         if change.slots == 1 {
-            for task in order.into_iter().filter(|&task| plans[task].seconds > 0.0) {
+            for task in order.into_iter().filter(|&task| inputs[task].seconds > 0.0) {
                 if let Some(pending) = pending.get_mut(run.steps[task].host) {
                     pending.push_back(task);
                 }
@@ -353,7 +358,7 @@ impl<'r> Repetition<'r> {
         Repetition {
             run,
             change,
-            plans,
+            inputs,
             free: cores.clone(),
             cores,
             now: 0.0,
@@ -380,7 +385,7 @@ impl<'r> Repetition<'r> {
                 && end <= at
             {
                 self.ends.pop();
-                if self.plans[task].seconds > 0.0 {
+                if self.inputs[task].seconds > 0.0 {
                     self.free[host] += self.held(task, host);
                 }
                 for &child in &children[task] {
@@ -412,7 +417,7 @@ impl<'r> Repetition<'r> {
     }
 
     fn ready(&mut self, task: usize) {
-        let wait = self.plans[task].wait;
+        let wait = self.inputs[task].wait;
         let width = self.widths.entry(self.width(task)).or_default();
         width.due.push(Reverse((Date(width.clock + wait), task)));
     }
@@ -435,8 +440,8 @@ impl<'r> Repetition<'r> {
                 && due <= width.clock + 1e-6
             {
                 width.due.pop();
-                if self.plans[task].seconds > 0.0 {
-                    self.waiting.insert((self.plans[task].place, task));
+                if self.inputs[task].seconds > 0.0 {
+                    self.waiting.insert((self.inputs[task].place, task));
                 } else {
                     self.ends.push(Reverse((Date(self.now), task, self.run.steps[task].host)));
                 }
@@ -448,7 +453,7 @@ impl<'r> Repetition<'r> {
         if self.change.slots == 1 {
             for host in 0..self.cores.len() {
                 while let Some(&task) = self.pending[host].front()
-                    && self.waiting.contains(&(self.plans[task].place, task))
+                    && self.waiting.contains(&(self.inputs[task].place, task))
                     && self.held(task, host) <= self.free[host]
                 {
                     self.pending[host].pop_front();
@@ -481,9 +486,9 @@ impl<'r> Repetition<'r> {
     }
 
     fn begin(&mut self, task: usize, host: usize) {
-        self.waiting.remove(&(self.plans[task].place, task));
+        self.waiting.remove(&(self.inputs[task].place, task));
         self.free[host] -= self.held(task, host);
-        self.ends.push(Reverse((Date(self.now + self.plans[task].seconds), task, host)));
+        self.ends.push(Reverse((Date(self.now + self.inputs[task].seconds), task, host)));
     }
 }
 

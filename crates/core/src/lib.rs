@@ -189,7 +189,7 @@ pub use request::{
     Answer, AnyRequest, CompareRequest, PlanRequest, RequestError, RunRequest, SimulateRequest,
 };
 pub use run::{RunAnswer, RunReport};
-pub use schedule_json::{Leased, Moved, Placed, Stored};
+pub use schedule_json::{LeaseEntry, StorageEntry, TaskPlacement, TransferEntry};
 pub use simulation::{SimulationAnswer, SimulationReport};
 
 pub use slackline_analysis as analysis;

@@ -107,6 +107,13 @@ pub struct Fuzzer {
     pub current: Current,
 }
 
+/// A mutated text and the command line that reads it.
+struct Case<'c> {
+    number: u64,
+    text: &'c [u8],
+    line: &'c [String],
+}
+
 impl Fuzzer {
     /// Prepares the files.
     pub fn new(seed: u64) -> std::io::Result<Fuzzer> {
@@ -133,7 +140,8 @@ impl Fuzzer {
     /// Runs one execution.
     pub fn execute(&self, number: u64, tally: &mut Tally, tell: &mut dyn FnMut(&Finding)) {
         let (seed, text, line) = self.draw(number);
-        self.try_out(number, &text, seed, &line, tally, tell);
+        let file = commands::file(seed.kind, &seed.extension, self.folder.path());
+        self.try_out(&file, Case { number, text: &text, line: &line }, tally, tell);
     }
 
     /// Returns the command line and the file of an execution, without running it.
@@ -157,25 +165,24 @@ impl Fuzzer {
     /// Runs every command of a kind on one text: the regression test of a former finding.
     pub fn replay(&self, text: &[u8], kind: FileKind, extension: &str) -> Tally {
         let mut tally = Tally::default();
-        let seed = Seed { kind, extension: extension.to_string(), text: text.to_vec() };
+        let file = commands::file(kind, extension, self.folder.path());
         let lines = commands::every(kind, extension, self.folder.path());
         for (number, line) in lines.into_iter().enumerate() {
-            self.try_out(number as u64, text, &seed, &line, &mut tally, &mut |_| {});
+            let case = Case { number: number as u64, text, line: &line };
+            self.try_out(&file, case, &mut tally, &mut |_| {});
         }
         tally
     }
 
+    /// Writes the text of a case to a file and runs its command.
     fn try_out(
         &self,
-        number: u64,
-        text: &[u8],
-        seed: &Seed,
-        line: &[String],
+        file: &Path,
+        Case { number, text, line }: Case<'_>,
         tally: &mut Tally,
         tell: &mut dyn FnMut(&Finding),
     ) {
-        let file = commands::file(seed.kind, &seed.extension, self.folder.path());
-        if std::fs::write(&file, text).is_err() {
+        if std::fs::write(file, text).is_err() {
             return; // a full disk is not a finding
         }
         let execution = |what: &str| Finding {

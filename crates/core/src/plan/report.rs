@@ -5,7 +5,9 @@ use super::scale::Scale;
 use crate::details_json::{Details, Set};
 use crate::interval::MakespanInterval;
 use crate::plan_check::Difference;
-use crate::schedule_json::{Leased, Moved, Placed, Stored, leased, moved, placed, stored};
+use crate::schedule_json::{
+    LeaseEntry, StorageEntry, TaskPlacement, TransferEntry, leased, moved, placed, stored,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_model::parameter::{self, Given};
@@ -73,7 +75,7 @@ pub struct PlanReport {
     pub limited: Option<Limited>,
     /// Machines that are leased.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub leases: Vec<Leased>,
+    pub leases: Vec<LeaseEntry>,
     /// Seconds that planning took.
     pub wall_seconds: f64,
     /// The makespan when run times are off.
@@ -83,13 +85,13 @@ pub struct PlanReport {
     #[serde(flatten)]
     pub details: Details,
     /// Processors and dates of every task.
-    pub schedule: Vec<Placed>,
+    pub schedule: Vec<TaskPlacement>,
     /// The room that files take, by place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub storage: Vec<Stored>,
+    pub storage: Vec<StorageEntry>,
     /// Transfers, where the method plans them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub transfers: Vec<Moved>,
+    pub transfers: Vec<TransferEntry>,
 }
 
 /// Limits that were given, and whether a plan keeps them.

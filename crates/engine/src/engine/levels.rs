@@ -380,7 +380,7 @@ mod tests {
     fn the_slow_one_may_have_done_most() {
         let mut site = Site::new(2);
         (0..6).for_each(|_| site.does(SLOW, (0, 1.0), 1.0));
-        // Nobody can be compared with it yet.
+        // There is no other host to compare with yet.
         assert_eq!(site.level(SLOW).samples, 0);
         (0..3).for_each(|_| site.does(1, (0, 1.0), 1.0));
         assert!(about(site.level(SLOW).value, 0.25, 0.01) && about(site.factor(0), 1.0, 0.01));

@@ -1,6 +1,6 @@
 //! One attempt at a task as a process of this machine: a fresh folder with its inputs, the program
 //! as it is given, its words kept, its outputs checked and moved to where they belong. Nothing here
-//! knows of engines or logs: whoever has a folder and a description can make an attempt.
+//! knows of engines or logs: a folder and a description suffice for an attempt.
 
 mod files;
 mod limits;

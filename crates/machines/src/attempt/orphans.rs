@@ -1,4 +1,4 @@
-//! Processes that outlived whoever started them. They are known by number and starting time, and
+//! Processes that outlived the process that started them. They are known by number and starting time, and
 //! by a variable that every process of a run inherits; never by name.
 //!
 //! A program that makes attempts can also adopt processes whose parents have ended
@@ -58,7 +58,7 @@ fn started(pid: u32) -> Option<u64> {
     stat(pid)?.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Whether a child has ended, though nobody took note of it.
+/// Whether a child has ended, without being reaped.
 pub(super) fn has_ended(pid: Pid) -> bool {
     let state = stat(pid.as_raw_nonzero().get().unsigned_abs());
     state.is_none_or(|s| matches!(s.split_whitespace().next(), Some("Z" | "X")))

@@ -142,7 +142,7 @@ impl Challenge {
     }
 }
 
-/// A version of somebody else, short and without control characters.
+/// The version of the other side, shortened and without control characters.
 fn printable(version: &str) -> String {
     let allowed = |c: &char| c.is_ascii_alphanumeric() || ".-+".contains(*c);
     version.chars().filter(allowed).take(32).collect()
@@ -213,7 +213,7 @@ fn prefixed(message: &[u8]) -> Vec<u8> {
 /// Reason why a greeting led to no connection.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// Nobody who knows the key answered in time.
+    /// No process with the key answered in time.
     Unproven(Error),
     /// The engine is another version.
     Mismatch(String),
@@ -323,7 +323,7 @@ mod tests {
                 }
                 other => panic!("{other:?}"),
             }
-            // Somebody who does not know the key can claim any version: that is no reason to end.
+            // A process without the key can claim any version: that is no reason to end.
             let claimed = greet(&answer(Key::new()?, challenge)?, &key, &hello, PATIENCE);
             assert!(matches!(claimed, Err(Refusal::Unproven(_))));
         }

@@ -107,7 +107,7 @@ pub struct SlurmOptions {
     pub ports: Option<(u16, u16)>,
     /// The address that pilots call.
     pub called: IpAddr,
-    /// Time between two looks at the queue, where it does not depend on the number of jobs.
+    /// Time between two queries of the queue, if it does not depend on the number of jobs.
     pub squeue_interval: Option<Duration>,
     /// Words that every submission gets in addition to ours.
     pub sbatch: Vec<String>,
@@ -144,7 +144,7 @@ pub struct Slurm<'p> {
     told: Vec<OpId>,
     /// Whether the jobs of the run are known: before, none is submitted.
     listed: bool,
-    /// A run was taken up: pilots that nobody asks for now are sent away.
+    /// A run was resumed: pilots that are not needed now are ended.
     settling: bool,
     /// Reason why the last host with a permanent pilot was given up.
     given_up: Option<String>,
@@ -193,7 +193,7 @@ impl<'p> Slurm<'p> {
         let (run, extra, every) =
             (options.run.clone(), options.sbatch.clone(), options.squeue_interval);
         let batch = SlurmClient::new(run, extra, every, move |what| {
-            let _ = tell_said.send(what); // nobody may listen any more
+            let _ = tell_said.send(what); // the receiver may have been dropped
             wake();
         });
         let (slots, links, host_events, told) = Default::default();
@@ -557,7 +557,7 @@ impl<'p> Slurm<'p> {
         }
     }
 
-    /// Takes what a pilot has kept because nobody listened.
+    /// Takes outcomes that a pilot has kept while there was no engine.
     fn find_made(&mut self, post: SlotId) {
         let Some(slot) = self.slots.get(&post) else { return };
         let kept = self.places.kept();
@@ -589,7 +589,7 @@ impl<'p> Slurm<'p> {
         match said {
             Said::Taken(ticket, job) => match self.slots.get_mut(&ticket.post) {
                 Some(slot) if slot.number() == Some(ticket.number) => slot.taken(job),
-                _ => self.batch.cancel(job), // nobody wants it any more
+                _ => self.batch.cancel(job), // it is not needed any more
             },
             Said::NotTaken { ticket, why, refusal } => {
                 if let Some(slot) = self.slots.get_mut(&ticket.post) {
@@ -629,7 +629,7 @@ impl<'p> Slurm<'p> {
             let Some(slot) = self.slots.get_mut(&post) else { continue };
             let patience = if post.only.is_some() { RETURN + VERDICT } else { RETURN };
             if let Some(why) = slot.is_gone(patience) {
-                // It may have made something that nobody heard of.
+                // It may have kept outcomes that were not received.
                 self.find_made(post);
                 self.lose(post, why);
             }
@@ -717,7 +717,7 @@ impl<'p> Slurm<'p> {
         self.given_up.as_ref().filter(|_| self.slots.values().all(vain) && !leasable())
     }
 
-    /// Ends a pilot that nobody needs any more.
+    /// Ends a pilot that is not needed any more.
     fn dismiss(&mut self, post: SlotId) {
         let Some(mut slot) = self.slots.remove(&post) else { return };
         if !slot.tell(&ToPilot::Quit)
@@ -871,7 +871,7 @@ impl Executor for Slurm<'_> {
             let idle = self.slots.iter().filter(|(_, slot)| !slot.is_wanted());
             let idle: Vec<SlotId> = idle.map(|(post, _)| *post).collect();
             idle.into_iter().for_each(|post| self.dismiss(post));
-            // Nobody asks for what is left of jobs that were begun again.
+            // Remains of jobs that were begun again are not needed.
             for made in self.places.kept() {
                 if !self.slots.values().any(|slot| slot.knows(&made.label)) {
                     self.places.forget(made.label.op);

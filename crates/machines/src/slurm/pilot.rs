@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
-/// Longest time between two looks around.
+/// Longest time between two checks.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Time between two signs of life.
@@ -85,7 +85,7 @@ impl JobListener for Teller {
 pub struct PilotError(String);
 
 impl Pilot {
-    /// Works until there is nothing more to do, nobody to work for, or `interrupted` says so.
+    /// Works until the engine ends it, there has been no engine for too long, or `interrupted` is true.
     pub fn serve(&self, interrupted: &AtomicBool) -> Result<(), PilotError> {
         self.work(interrupted).map_err(PilotError)
     }
@@ -94,7 +94,7 @@ impl Pilot {
         let places = PilotDir::of(&self.folder);
         let key = places.key(self.drive).map_err(|e| format!("the key of the run: {e}"))?;
         if self.only.is_none() {
-            // What an earlier pilot for this host left has nobody any more.
+            // Processes that an earlier pilot for this host left have no owner any more.
             end_orphans(&self.run, &[(HOST_VARIABLE, &self.name)], &[]);
         }
         let (events, told) = channel();
@@ -198,7 +198,7 @@ impl Duty<'_> {
         }
     }
 
-    /// Tries to reach the engine, in a thread: whoever listens at its address may be somebody else, and
+    /// Tries to reach the engine, in a thread: another process may listen at its address, and
     /// slow.
     fn call(&mut self) {
         self.calling = true;

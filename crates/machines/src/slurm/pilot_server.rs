@@ -76,7 +76,7 @@ pub(super) struct PilotServer {
 }
 
 impl PilotServer {
-    /// Serves callers at a socket; `keys` are those of all processes that have driven the run, `tell` is called with every event.
+    /// Serves callers at a socket; `keys` are those of all processes that have driven the run, `tell` receives every event.
     pub(super) fn open(
         listener: TcpListener,
         keys: BTreeMap<u32, Key>,

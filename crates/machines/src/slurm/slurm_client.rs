@@ -17,10 +17,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the queue where there are few jobs, and least time between any two.
+/// Time between two queries of the queue if there are few jobs, and least time between any two.
 const POLL: Duration = Duration::from_secs(2);
 
-/// Time between two looks at the queue where there are many jobs: it is everybody's.
+/// Time between two queries of the queue if there are many jobs: the controller serves all users.
 const SELDOM: Duration = Duration::from_secs(30);
 
 /// Number of jobs that are few.
@@ -29,7 +29,7 @@ const FEW: usize = 10;
 /// Time that a command gets.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Indices that the tasks of a job array span at most: a cluster counts to 1000 where nobody has said otherwise.
+/// Indices that the tasks of a job array span at most: Slurm's default limit is 1000.
 pub(super) const ARRAY_SPAN: u64 = 1000;
 
 /// The name of a pilot's job: run, host, task and number.
@@ -209,7 +209,7 @@ impl ArraySubmission {
     }
 }
 
-/// Cancels the batch jobs of a run, whoever submitted them for it, and returns how many there were.
+/// Cancels all batch jobs of a run, of any of its processes; returns their number.
 pub fn cancel_jobs(run: &str) -> Result<usize, SlurmError> {
     let ask =
         |program, words: &[&str]| say(program, words, "", PATIENCE).map_err(SlurmError::Command);
@@ -350,7 +350,7 @@ pub(super) struct SlurmClient {
 
 impl SlurmClient {
     /// A clerk for one run; `extra` are words added to every submission, `every` is the time
-    /// between two looks at the queue.
+    /// between two queries of the queue.
     pub(super) fn new(
         run: String,
         extra: Vec<String>,
@@ -401,9 +401,9 @@ struct Clerk {
     every: Option<Duration>,
     /// Jobs of the run in the queue, as far as is known.
     jobs: usize,
-    /// The nodes there are, once somebody has asked.
+    /// Nodes of the cluster, once queried.
     nodes: Option<Vec<String>>,
-    /// The longest jobs of partitions in seconds, once somebody has asked; the usual one is named `*`.
+    /// The longest jobs of partitions in seconds, once queried; the default one is named `*`.
     limits: Option<BTreeMap<String, f64>>,
 }
 
@@ -449,7 +449,7 @@ impl Clerk {
         }
     }
 
-    /// Time between two looks at the queue.
+    /// Time between two queries of the queue.
     fn interval(&self) -> Duration {
         self.every.unwrap_or(if self.jobs > FEW { SELDOM } else { POLL })
     }

@@ -180,7 +180,7 @@ fn forged_frames_end_a_connection() {
             PilotEvent::Message(_, FromPilot::Alive)
         ));
         if forged {
-            // Somebody on the way who knows everything that was sent, but not the key.
+            // An attacker on the network who has recorded all messages and does not know the key.
             let mut writer = Writer::new(to.get_ref(), Seal::new(Key::new().unwrap()));
             writer.write(&FromPilot::Bye("forged".to_string())).unwrap();
         } else {
@@ -219,7 +219,7 @@ fn other_versions_are_told_apart_with_both_names() {
     assert!(heard.try_recv().is_err());
 }
 
-/// Whoever listens where an engine was learns nothing and can have nothing done.
+/// A process that listens at the address of a former engine learns nothing and cannot give commands.
 #[test]
 fn an_impostor_at_the_port_gets_nothing() {
     let run = tempfile::tempdir().unwrap();

@@ -170,7 +170,7 @@ impl Gtp {
     }
 }
 
-/// Without copies nobody remembers what a migrated task had gathered: it is fetched again even if
+/// Without copies, the inputs that a migrated task had gathered are forgotten: it is fetched again even if
 /// the task returns.
 pub(super) fn forget_gathered_inputs(
     now: &Situation,

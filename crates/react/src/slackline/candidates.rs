@@ -160,7 +160,7 @@ pub(super) fn worth_redoing(context: &PlanningContext<'_, '_>, gain: f64) -> Vec
     for task in now.workflow.tasks() {
         let TaskState::Done(placement) = now.task(task) else { continue };
         let from = problem.host_of(placement.proc());
-        // Bytes that only the host of the task has and that somebody still waits for.
+        // Bytes that only the host of the task has and that some task still needs.
         let pending = now.workflow.outputs(task).filter(|&file| {
             let alone = now.holders(file).all(|h| h == from);
             let mut readers = now.workflow.consumers(file);

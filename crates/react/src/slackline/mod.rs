@@ -17,7 +17,7 @@
 //!   as long as that helps (`improve`).
 //! - *A clever first plan is luck.* It begins with what `static` would follow unless another plan
 //!   is clearly better, under the levels seen and when they have passed.
-//! - *A plan is judged as if nobody would change it.* Rollouts also follow interim policies, which react between two
+//! - *A plan is judged as if it would not change.* Rollouts also follow interim policies, which react between two
 //!   evaluations; one is adopted where that pays (`interim_policy`).
 //! - *Moves that do not pay continue.* A shadow of `static` is simulated through what was seen so far; where
 //!   that is ahead, what it followed is never far (`baseline`).
