@@ -18,7 +18,7 @@ const FEWEST: usize = 5;
 /// Draws of each way: at most, and of large workflows at least.
 const DRAWS: (usize, usize) = (400, 40);
 /// Tasks timed over all draws, where that leaves enough.
-const TASKS: usize = 2_000_000;
+const TASKS: usize = 1_000_000;
 
 /// Recorded run times of a workflow's tasks, and how well the speeds of the machines are known.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,7 +39,8 @@ impl TimeSpread {
     /// The spread of recorded seconds: by task its kind and its seconds, where it has any. None where no kind has two
     /// tasks with times.
     pub fn of(tasks: &[(usize, Option<f64>)]) -> Option<TimeSpread> {
-        let tasks: Vec<_> = tasks.iter().map(|&(kind, s)| (kind, s.map(f64::ln))).collect();
+        let logarithm = |s: Option<f64>| s.filter(|s| *s > 0.0).map(f64::ln);
+        let tasks: Vec<_> = tasks.iter().map(|&(kind, s)| (kind, logarithm(s))).collect();
         let count = tasks.iter().map(|(kind, _)| kind + 1).max()?;
         let mut values: Vec<Vec<f64>> = vec![Vec::new(); count];
         tasks.iter().for_each(|&(kind, value)| values[kind].extend(value));

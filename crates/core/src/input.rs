@@ -150,7 +150,8 @@ impl Sources {
                 platform
             }
         };
-        Ok(Loaded { place: self.platform.clone(), ..Loaded::of(document, format, platform) })
+        let basis = Basis::of_document(&document).map(Arc::new);
+        Ok(Loaded { place: self.platform.clone(), basis, ..Loaded::of(document, format, platform) })
     }
 }
 

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_analysis::elsewhere::{LEVEL, TimeSpread};
-use slackline_import::{RecordedRun, SpeedRatio};
-use slackline_model::{Problem, Schedule};
+use slackline_formats::Document;
+use slackline_import::{Engine, RecordedRun, SpeedRatio};
+use slackline_model::{Problem, Schedule, TaskId};
 
 /// Origin of the speeds of the machines in a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -86,6 +87,22 @@ impl Basis {
         Some(Basis { spread, speeds, ratio })
     }
 
+    /// The basis of a workflow that was imported; none of other files.
+    pub fn of_document(document: &Document) -> Option<Basis> {
+        let recorded = document.recorded.as_ref()?;
+        let engine = recorded.runtime_system.as_ref()?.name.as_deref()?;
+        Engine::named(engine).filter(|known| known.name() == engine)?;
+        let workflow = &document.workflow;
+        let seconds = |task: TaskId| {
+            let is_timed = recorded.tasks.get(task.index()).is_some_and(|known| known.timed);
+            let seconds = workflow.work(task) / workflow.reference_speed();
+            (is_timed && seconds > 0.0).then_some(seconds)
+        };
+        let of_task = |task: TaskId| (workflow.kind(task).index(), seconds(task));
+        let spread = TimeSpread::of(&workflow.tasks().map(of_task).collect::<Vec<_>>())?;
+        Some(Basis { spread, speeds: SpeedOrigin::Stated, ratio: None })
+    }
+
     /// Takes the speeds as given with the request.
     pub fn give(&mut self) {
         let spread = std::mem::take(&mut self.spread).with_speeds(0.0, 0.0);
@@ -123,7 +140,7 @@ impl Basis {
 mod tests {
     use super::*;
     use rand::RngExt;
-    use slackline_import::{Attempt, Engine, Figure, HostRecord, Origin, TaskRecord};
+    use slackline_import::{Attempt, Figure, HostRecord, Origin, TaskRecord};
     use slackline_model::rng::{self, Stream};
     use slackline_schedule::retime::Retiming;
     use slackline_schedule::{Request, registry};

@@ -56,6 +56,9 @@ fn joined(paths: &[PathBuf], options: &Options, files: &FileAccess) -> Result<Re
     let found = sources::find(paths, options.from, files)?;
     let engine = found.engine;
     let mut run = engines::read(engine, &found, files)?;
+    for other in &found.others {
+        run.notes.push(format!("there are records of {other}, too: --from {other} takes these"));
+    }
     if let Some(path) = &options.sizes {
         sources::apply_sizes(&mut run, path, files)?;
     }

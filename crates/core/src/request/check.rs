@@ -122,6 +122,11 @@ impl RunRequest {
         self.input.check()?;
         self.input.check_lacks(false, false, "a run")?;
         holds("input.workflows", self.input.workflows.len() == 1, "one workflow")?;
+        holds(
+            "input.speeds",
+            self.input.speeds.is_empty(),
+            "none: machines have their own speeds",
+        )?;
         self.limits.check()?;
         self.overheads.check()?;
         self.execution.check()

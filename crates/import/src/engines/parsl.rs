@@ -5,7 +5,7 @@ use crate::dates;
 use crate::engines::Engine;
 use crate::record::{Attempt, Figure, Origin, Outcome, RecordedRun, TaskRecord};
 use crate::sources::{Artefact, Found};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use slackline_io::{FormatError, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -45,6 +45,13 @@ type Text = Option<String>;
 
 fn from_database(connection: &Connection, path: &Path) -> rusqlite::Result<Result<RecordedRun>> {
     let mut run = RecordedRun::of(Engine::Parsl);
+    // A view may compute for ever.
+    let odd =
+        "SELECT name FROM sqlite_master WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1";
+    if let Some(name) = connection.query_row(odd, [], |row| row.get::<_, String>(0)).optional()? {
+        let message = format!("'{name}' is no plain table: Parsl writes no views");
+        return Ok(Err(FormatError::new(message).in_file(path)));
+    }
     let mut runs = connection.prepare(
         "SELECT run_id, workflow_name, time_began, time_completed, host FROM workflow ORDER BY time_began",
     )?;
