@@ -169,6 +169,7 @@ pub mod file_kind;
 pub mod forecast;
 pub mod generation;
 pub mod input;
+pub mod interval;
 mod methods;
 pub mod plan;
 pub mod plan_check;
@@ -190,7 +191,7 @@ pub use request::{
     Answer, AnyRequest, CompareRequest, PlanRequest, RequestError, RunRequest, SimulateRequest,
 };
 pub use run::{RunAnswer, RunReport};
-pub use schedule_json::{Leased, Moved, Placed, Stored};
+pub use schedule_json::{LeaseEntry, StorageEntry, TaskPlacement, TransferEntry};
 pub use simulation::{SimulationAnswer, SimulationReport};
 
 pub use slackline_analysis as analysis;

@@ -2,6 +2,7 @@
 
 use crate::Printer;
 use crate::compare::text::number;
+use crate::plan::text::{bounds, interval_remark};
 use crate::table::Table;
 use slackline_core::Failure;
 use slackline_core::what_if::{WhatIfChange, WhatIfReport, WhatIfRun};
@@ -13,7 +14,12 @@ pub fn show(report: &WhatIfReport, output: &mut dyn Printer) -> Result<(), Failu
     output.say(&format!("{}\n\n", output.bold(&title)))?;
     let is_priced = report.base.cost.is_some();
     let several = report.base.mean_turnaround.is_some();
-    let mut headings = vec!["<", ">makespan", ">change"];
+    let mut headings = vec!["<", ">makespan"];
+    let interval = report.base.interval;
+    if interval.is_some() {
+        headings.push(">interval");
+    }
+    headings.push(">change");
     if several {
         headings.push(">turnaround");
     }
@@ -25,6 +31,9 @@ pub fn show(report: &WhatIfReport, output: &mut dyn Printer) -> Result<(), Failu
     let mut row = |name: &str, run: &WhatIfRun, change: Option<&WhatIfChange>| {
         let time = |seconds: Option<f64>| seconds.map_or("-".to_string(), fmt_seconds);
         let mut cells = vec![name.to_string(), time(run.makespan)];
+        if interval.is_some() {
+            cells.push(run.interval.as_ref().map_or(String::new(), bounds));
+        }
         cells.push(match change.and_then(|c| c.ratio) {
             Some(ratio) => percent(ratio),
             None => String::new(),
@@ -54,6 +63,9 @@ pub fn show(report: &WhatIfReport, output: &mut dyn Printer) -> Result<(), Failu
     for change in report.changes.iter().filter(|c| !c.run.finished) {
         let why = change.run.why.as_deref().unwrap_or_default();
         output.say(&format!("\n  {} cannot finish: {why}\n", change.change))?;
+    }
+    if let Some(interval) = &interval {
+        output.say(&format!("\n  Interval: {}.\n", interval_remark(interval)))?;
     }
     output.say(&answer(report))
 }

@@ -5,7 +5,7 @@ use clap::Args;
 use slackline_core::Failure;
 use slackline_core::run::clock::now;
 use slackline_core::run::history::RunHistory;
-use slackline_report::run::status::tell;
+use slackline_report::run::status::{next_step, tell};
 use std::path::PathBuf;
 
 /// Show the state of a run: what is done, what runs, when it is expected to end
@@ -32,8 +32,7 @@ impl Status {
         if self.json {
             return output.json(&status);
         }
-        let text = tell(&status, output);
-        output.text(&text)?;
+        output.text(&(tell(&status, output) + &next_step(&status)))?;
         if let Some(torn) = &history.torn {
             output.warning(&format!("the log is read up to its last whole record: {torn}"));
         }

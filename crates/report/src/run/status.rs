@@ -95,13 +95,15 @@ pub fn tell(status: &StatusReport, output: &dyn Printer) -> String {
             text.push_str(&format!("  … and {} more\n", status.failures.len() - SHOWN));
         }
     }
-    let next = match status.state {
-        RunState::Stopped => Some("resume"),
-        RunState::Failed => Some("log"),
-        RunState::Finished | RunState::Running => None,
-    };
-    if let Some(verb) = next {
-        text.push_str(&format!("\nslackline {verb} {}\n", status.folder));
-    }
     text
+}
+
+/// The verb to go on with; empty where there is nothing to do.
+pub fn next_step(status: &StatusReport) -> String {
+    let verb = match status.state {
+        RunState::Stopped => "resume",
+        RunState::Failed => "log",
+        RunState::Finished | RunState::Running => return String::new(),
+    };
+    format!("\nslackline {verb} {}\n", status.folder)
 }

@@ -2,7 +2,7 @@
 
 use super::{curve, several};
 use crate::Printer;
-use crate::plan::text::beside_recorded;
+use crate::plan::text::{beside_recorded, bounds, interval_remark};
 use crate::table::{Table, count, cut, wrap};
 use slackline_core::simulation::Ran;
 use slackline_core::{Failure, plan_check};
@@ -84,6 +84,10 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     match ran.unfinished() {
         None => {
             row("makespan", exact(outcome.makespan));
+            if let Some(interval) = &ran.interval {
+                let remark = interval_remark(interval);
+                row("interval", format!("{} ({remark})", bounds(interval)));
+            }
             if let Some(recorded) = ran.recorded {
                 let beside = beside_recorded(outcome.makespan, recorded);
                 row("recorded", format!("{} ({beside})", fmt_seconds(recorded)));

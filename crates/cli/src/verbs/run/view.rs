@@ -23,7 +23,7 @@ const SHARE: u32 = 20;
 /// Columns of a terminal that does not say how many it has.
 const COLUMNS: usize = 80;
 
-/// See the module's head.
+/// The display of a run under way, on a terminal or as lines.
 pub(crate) struct View<'a> {
     words: Words<'a>,
     news: Receiver<Failure>,

@@ -11,6 +11,7 @@ use slackline_core::request::ModelSettings;
 use slackline_core::run::clock::now;
 use slackline_core::run::history::RunHistory;
 use slackline_core::run::log_of;
+use slackline_core::run::status::RunState;
 use slackline_core::{Failure, explanation, file_kind as contents, recorded};
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
@@ -127,6 +128,9 @@ impl Show {
             text.push_str(&format!(
                 "\nslackline log {folder}, explain {folder}, report {folder} tell more\n"
             ));
+            if status.state == RunState::Stopped {
+                text.push_str(&format!("slackline resume {folder} continues\n"));
+            }
             output.text(&text)?;
         }
         let Some(chart) = drawn else { return Ok(()) };
