@@ -31,6 +31,10 @@ pub(crate) struct Sources {
     /// 1 Gflop/s, if left out
     #[arg(long, value_name = "SPEED", value_parser = speed, conflicts_with = "instance")]
     pub(crate) reference_speed: Option<f64>,
+    /// Speed of a host, class or zone beside the machine that times were recorded on (2: half as long), instead of that
+    /// of the platform; repeatable
+    #[arg(long = "speed", value_name = "HOST=FACTOR", value_parser = host_speed, conflicts_with = "instance")]
+    pub(crate) speeds: Vec<(String, f64)>,
     /// Keep to the estimates of the file although there is a folder of runs beside it
     #[arg(long)]
     pub(crate) no_history: bool,
@@ -51,6 +55,14 @@ fn speed(text: &str) -> Result<f64, String> {
         Ok(speed) if speed > 0.0 => Ok(speed),
         Ok(_) => Err("a speed must be above 0".to_string()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+fn host_speed(text: &str) -> Result<(String, f64), String> {
+    let (host, factor) = assignment(text)?;
+    match factor.trim_start_matches(['x', '×']).parse::<f64>() {
+        Ok(factor) if factor > 0.0 && factor.is_finite() => Ok((host, factor)),
+        _ => Err(format!("'{factor}' is no factor above 0")),
     }
 }
 
@@ -103,6 +115,7 @@ impl Sources {
             arrivals: None,
             format: self.from,
             reference_speed: self.reference_speed,
+            speeds: self.speeds.iter().cloned().collect(),
             no_history: self.no_history,
             params: Pairs(self.params.params.clone()),
         }
@@ -123,7 +136,8 @@ impl Sources {
         let (platform, instance) = (platform.clone(), instance.clone());
         let params = ParamOptions::default();
         let (from, reference_speed, no_history) = (None, None, false);
-        Sources { platform, instance, from, reference_speed, no_history, params }
+        let speeds = Vec::new();
+        Sources { platform, instance, from, reference_speed, speeds, no_history, params }
     }
 
     /// Reads what a schedule belongs to; says what is missing where nothing is named.

@@ -37,7 +37,7 @@ pub enum Failure {
         /// The exit code.
         code: u8,
     },
-    /// Nobody reads our output any more: not our error.
+    /// The reader of the output has closed it: not an error of ours.
     BrokenPipe,
 }
 

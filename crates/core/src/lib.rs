@@ -167,6 +167,7 @@ mod failure;
 pub mod file_kind;
 pub mod forecast;
 pub mod input;
+pub mod interval;
 mod methods;
 pub mod plan;
 pub mod plan_check;
@@ -188,7 +189,7 @@ pub use request::{
     Answer, AnyRequest, CompareRequest, PlanRequest, RequestError, RunRequest, SimulateRequest,
 };
 pub use run::{RunAnswer, RunReport};
-pub use schedule_json::{Leased, Moved, Placed, Stored};
+pub use schedule_json::{LeaseEntry, StorageEntry, TaskPlacement, TransferEntry};
 pub use simulation::{SimulationAnswer, SimulationReport};
 
 pub use slackline_analysis as analysis;

@@ -1,5 +1,4 @@
-//! Records that other workflow engines left behind, taken where a workflow, a platform, a schedule or a
-//! scenario is read.
+//! Records of other workflow engines, accepted as a workflow, a platform, a schedule or a scenario.
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -25,21 +24,23 @@ pub fn read(path: &Path, context: &Context<'_>) -> Result<RecordedRun, Failure> 
     Ok(slackline_import::read(&[path.to_path_buf()], &options, &context.files)?)
 }
 
-/// The workflow of a recorded run; repairs are warnings of the document.
+/// The workflow of a recorded run; repairs of damaged records become warnings of the document.
 pub fn document(run: &RecordedRun, path: &Path) -> Result<Document, Failure> {
     let mut document = run.document().map_err(|e: FormatError| e.in_file(path))?;
-    document.warnings = run
-        .repairs
-        .iter()
-        .map(|(repair, times)| format!("repaired {times} times: {repair}"))
-        .collect();
+    let warnings = run.repairs.iter().map(|(repair, times)| {
+        let times = if *times == 1 { "once".to_string() } else { format!("{times} times") };
+        format!("repaired {times}: {repair}")
+    });
+    let is_timed = run.tasks.iter().any(|t| t.last().is_some_and(|a| a.seconds().is_some()));
+    let untimed = "the records have no run times: tasks count as taking none".to_string();
+    document.warnings = warnings.chain((!is_timed).then_some(untimed)).collect();
     Ok(document)
 }
 
-/// The format as which the workflow of records counts.
+/// The format that reports name for the workflow of such records.
 pub const FORMAT: Format = Format::WfFormat;
 
-/// The placements of a recorded run, as a schedule of a problem with its tasks and hosts.
+/// The placements of a recorded run as a schedule; fails where the problem has other tasks or hosts.
 pub(crate) fn schedule(
     path: &Path,
     problem: &Problem<'_>,

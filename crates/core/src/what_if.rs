@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::interval::MakespanInterval;
 use crate::request::SimulationSetup;
 use crate::simulation::{Outputs, SimulationInput};
 use schemars::JsonSchema;
@@ -42,6 +43,9 @@ pub struct WhatIfRun {
     pub why: Option<String>,
     /// End of the run in seconds; `null` where it cannot finish.
     pub makespan: Option<f64>,
+    /// Bounds of the makespan, where the workflow is a recorded run and no scenario is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<MakespanInterval>,
     /// End of the first plan in seconds.
     pub planned_makespan: f64,
     /// Of several workflows: mean seconds from arrival to end.
@@ -81,8 +85,8 @@ pub fn parse_changes(text: &str) -> Result<Vec<Change>, String> {
     text.split(',').map(str::parse).collect()
 }
 
-/// Simulates a run on a platform as it is and after each group of changes. Workflow, arrivals, scenario and their draws stay
-/// the same: dates that a scenario gives as parts of a makespan are those of the unchanged platform.
+/// Simulates a run on a platform as it is and after each group of changes. Workflow, arrivals, scenario and random draws
+/// stay the same. Dates that a scenario gives as fractions of a makespan refer to that on the unchanged platform.
 pub fn what_if(
     setup: SimulationSetup,
     policy: &str,
@@ -102,6 +106,7 @@ pub fn what_if(
     let mut input = setup.read(vec![policy.to_string()], context)?;
     let before = input.loaded.platform.clone();
     let (mut base, scenario) = run(&input, context)?;
+    // Costs are reported for all runs or for none: a change may bring the first prices.
     let priced = base.cost.take();
     input.scenario = scenario;
     let mut changes = Vec::new();
@@ -150,7 +155,7 @@ pub fn what_if(
     })
 }
 
-/// One run, and its scenario with all dates settled.
+/// One run, and its scenario with all relative dates converted to seconds.
 fn run(
     input: &SimulationInput,
     context: &mut Context<'_>,
@@ -177,6 +182,7 @@ fn run(
         finished: why.is_none(),
         makespan: why.is_none().then_some(ran.outcome.makespan),
         why,
+        interval: ran.interval,
         planned_makespan: ran.planned.makespan(),
         mean_turnaround: (count > 0).then(|| sum / f64::from(count)),
         utilisation: summary.utilisation,

@@ -41,7 +41,7 @@ impl Journal {
 /// Receiver of decisions; a decision that cannot be kept is not carried out.
 pub type Keep<'p> = Box<dyn FnMut(f64, Vec<Decision>) -> Result<(), RecordError> + 'p>;
 
-/// See the module's head.
+/// A policy whose decisions are recorded, and compared with those recorded before.
 pub struct Checked<'p> {
     policy: &'p mut dyn Policy,
     before: Decided,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Folders below a given one that are searched.
 const DEPTH: usize = 4;
-/// Files that are looked at before the search gives up.
+/// Most files that a search examines.
 const MOST_FILES: usize = 200_000;
 /// Bytes of a file from which it is recognised.
 const HEAD: usize = 4096;
@@ -89,6 +89,8 @@ impl Artefact {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) engine: Engine,
+    /// Engines whose records were found beside them.
+    pub(crate) others: Vec<Engine>,
     files: BTreeMap<Artefact, Vec<PathBuf>>,
     roots: Vec<PathBuf>,
 }
@@ -164,9 +166,13 @@ pub(crate) fn find(paths: &[PathBuf], from: Option<Engine>, files: &FileAccess) 
     let weight =
         |found: &BTreeMap<Artefact, Vec<PathBuf>>| found.values().map(Vec::len).sum::<usize>();
     // If a folder has a crate made from the records of another engine beside these records, the records win.
+    let mut others: Vec<Engine> = by_engine.keys().copied().collect();
     let best = by_engine
         .into_iter()
         .max_by_key(|(engine, found)| (*engine != Engine::RoCrate, weight(found)));
+    others.retain(|other| {
+        *other != Engine::RoCrate && best.as_ref().is_some_and(|(engine, _)| engine != other)
+    });
     let Some((engine, mut found)) = best else {
         // The first path is named as the place of the error.
         let also: Vec<String> =
@@ -181,7 +187,7 @@ pub(crate) fn find(paths: &[PathBuf], from: Option<Engine>, files: &FileAccess) 
         let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
         folder.map(Path::to_path_buf)
     };
-    Ok(Found { engine, files: found, roots: paths.iter().filter_map(root).collect() })
+    Ok(Found { engine, others, files: found, roots: paths.iter().filter_map(root).collect() })
 }
 
 fn walk(

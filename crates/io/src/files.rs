@@ -11,7 +11,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Largest document that is read as one text, in bytes.
+/// Largest document that is read as one text, in bytes (1 GiB); larger ones are an error, before memory
+/// runs out.
 pub const MAX_BYTES: u64 = 1 << 30;
 
 /// The path of standard input where a file is read, and of standard output where one is written.
@@ -22,7 +23,7 @@ pub fn is_standard(path: &Path) -> bool {
     [STANDARD, "/dev/stdin", "/dev/stdout"].iter().any(|name| path.as_os_str() == *name)
 }
 
-/// Looks up a text bundled with the program by name; none where the name is unknown.
+/// Looks up a text bundled with the program (an example) by name; none where the name is unknown.
 pub type Bundled = fn(&Path) -> Option<&'static str>;
 
 /// The files one caller may read, the texts it has read, and the files it is writing.
@@ -39,11 +40,12 @@ pub struct FileAccess {
     unfinished: Unfinished,
 }
 
-/// Files on disk that were read or written.
+/// Files on disk that were read or written, so that no write destroys an input.
 #[derive(Default)]
 struct Touched {
-    /// Device and number of what was read, so that hard links are one file.
+    /// Device and inode of what was read, so that hard links are one file.
     read: HashSet<(u64, u64)>,
+    /// What the caller wrote itself: it may be read and then written again.
     written: HashSet<PathBuf>,
 }
 
@@ -57,7 +59,7 @@ impl FileAccess {
         self
     }
 
-    /// Sets whether a file may name others outside its own folder.
+    /// Sets whether a file may name others outside its own folder (`--allow-outside`); by default not.
     pub fn allow_outside(mut self, allow: bool) -> FileAccess {
         self.allow_outside = allow;
         self
@@ -91,12 +93,12 @@ impl FileAccess {
         if let Some(text) = self.texts().get(key) {
             return Ok(Arc::clone(text));
         }
-        let text = Arc::new(self.read_afresh(key)?);
+        let text = Arc::new(self.read_uncached(key)?);
         self.texts().insert(key.to_path_buf(), Arc::clone(&text));
         Ok(text)
     }
 
-    fn read_afresh(&self, path: &Path) -> Result<String> {
+    fn read_uncached(&self, path: &Path) -> Result<String> {
         if is_standard(path) {
             let bytes = read_bounded(std::io::stdin().lock(), 0).and_then(unpack).and_then(decode);
             return bytes.map_err(|e| e.in_file(Path::new("<stdin>")));
@@ -127,6 +129,7 @@ impl FileAccess {
         Siblings { files: self, folder: document.parent().unwrap_or(Path::new("")) }
     }
 
+    /// Resolves a name that a document in `folder` contains; see [`Siblings::read`] for the rules.
     fn sibling(&self, folder: &Path, name: &str) -> Result<PathBuf> {
         let path = folder.join(name);
         let fail = |e: std::io::Error| FormatError::from(e).in_file(&path);
@@ -157,7 +160,7 @@ impl FileAccess {
         }
     }
 
-    /// Writes a file again that may have been read: what a caller keeps for itself.
+    /// Writes a file that may have been read before, for state that the caller owns, such as a cache.
     pub fn rewrite<E: Into<FormatError>>(
         &self,
         path: &Path,
@@ -189,8 +192,8 @@ impl FileAccess {
             .in_file(path))
     }
 
-    /// Removes the temporary files of all unfinished writes, and keeps any other from beginning or
-    /// being committed: for a caller that ends the process next.
+    /// Removes the temporary files of all unfinished writes, and makes further writes and commits fail: for
+    /// a caller that ends the process next.
     pub fn abandon_writes(&self) {
         self.unfinished.abandon();
     }
@@ -222,7 +225,7 @@ impl Siblings<'_> {
         Ok((path, text))
     }
 
-    /// The path of a file that the document names, under the same rules: for what is no text.
+    /// The path of a file that the document names, under the same rules: for files that are not read as text.
     pub fn path(&self, name: &str) -> Result<PathBuf> {
         self.files.sibling(self.folder, name)
     }
@@ -232,14 +235,15 @@ fn too_large() -> FormatError {
     FormatError::new(format!("larger than the {} MiB that are read", MAX_BYTES >> 20))
 }
 
+/// Reads at most [`MAX_BYTES`]; `size` is the expected number, 0 where it is unknown.
 fn read_bounded(from: impl Read, size: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(size as usize);
     from.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    // A pipe, or a file that grew.
+    // Only now is the size of a pipe known, or of a file that grew.
     if bytes.len() as u64 > MAX_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// Decompresses what begins like gzip.
+/// Decompresses text that begins with the two magic bytes of gzip.
 fn unpack(bytes: Vec<u8>) -> Result<Vec<u8>> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes);

@@ -26,7 +26,7 @@ use std::collections::HashMap;
 /// Part of its set-up time by which a machine may be late.
 const GRACE: f64 = 0.01;
 
-/// See the module's head.
+/// The policy `qos`: a plan that is kept under a budget and a deadline.
 pub struct Qos {
     planner: Planner,
     transfers: Transfers,
@@ -114,7 +114,7 @@ fn price(now: &Situation, procs: &[ProcId]) -> f64 {
     hosts.filter(|h| !now.platform.class(h.class).is_billed_whole()).map(|h| h.price).sum()
 }
 
-/// The method for limits where nobody names one, and where many plans at once take too long.
+/// The default method for limits, and where many plans at once take too long.
 fn quick(limits: &Limits) -> &'static Algorithm {
     match limits.deadline {
         Some(_) => &dbcs::DBCS,

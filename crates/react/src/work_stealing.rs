@@ -31,7 +31,7 @@ const OFFERS: usize = 32;
 /// Most tasks of a queue that are looked at before one.
 const DEPTH: usize = 64;
 
-/// See the module's head.
+/// The policy `work-stealing`: a plan, from which idle processors take ready tasks of others.
 pub struct WorkStealing {
     /// Policy that makes the plan.
     inner: Box<dyn Policy>,

@@ -4,7 +4,7 @@
 
 use super::case::{Case, followers};
 use super::plan::{Death, Declared, Plan, RunRecord, Start};
-use super::sites::{Batch, BatchNews};
+use super::sites::{Batch, PassResult};
 use super::switches::Switches;
 use super::transport::{self, Direction, Transport};
 use super::{Attempt, AttemptResult, PilotEnd, PilotLife};
@@ -395,7 +395,7 @@ impl<'a> Engine<'a> {
             for (pilot, why) in dying {
                 self.die(pilot, why)?;
             }
-            let mut news = BatchNews::default();
+            let mut news = PassResult::default();
             for batch in self.batches.iter_mut().flatten() {
                 if batch.is_waiting() || batch.next_date() <= horizon {
                     batch.pass(self.now, horizon, self.case, &mut news);

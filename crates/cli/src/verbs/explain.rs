@@ -77,6 +77,9 @@ impl Explain {
                 output.width,
             ))?;
         }
+        for note in &run.notes {
+            output.say(&wrap(&format!("Note: {note}.\n"), 0, output.width))?;
+        }
         for (repair, times) in &run.repairs {
             output.say(&wrap(&repaired(repair, *times), 0, output.width))?;
         }

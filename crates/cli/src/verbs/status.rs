@@ -37,8 +37,7 @@ impl Status {
         if self.json {
             return output.json(&status);
         }
-        let text = tell(&status, output);
-        output.text(&text)?;
+        output.text(&(tell(&status, output) + &next_step(&status)))?;
         if let Some(torn) = &history.torn {
             output.warning(&format!("the log is read up to its last whole record: {torn}"));
         }
@@ -132,13 +131,15 @@ pub(super) fn tell(status: &StatusReport, output: &Output) -> String {
             text.push_str(&format!("  … and {} more\n", status.failures.len() - SHOWN));
         }
     }
-    let next = match status.state {
-        RunState::Stopped => Some("resume"),
-        RunState::Failed => Some("log"),
-        RunState::Finished | RunState::Running => None,
-    };
-    if let Some(verb) = next {
-        text.push_str(&format!("\nslackline {verb} {}\n", status.folder));
-    }
     text
+}
+
+/// The verb to go on with; empty where there is nothing to do.
+fn next_step(status: &StatusReport) -> String {
+    let verb = match status.state {
+        RunState::Stopped => "resume",
+        RunState::Failed => "log",
+        RunState::Finished | RunState::Running => return String::new(),
+    };
+    format!("\nslackline {verb} {}\n", status.folder)
 }

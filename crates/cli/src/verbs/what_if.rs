@@ -6,6 +6,7 @@ use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::set_option::SetOptions;
 use crate::table::Table;
+use crate::verbs::plan::{bounds, interval_remark};
 use clap::Args;
 use slackline_core::Failure;
 use slackline_core::request::{DataPlace, SimulationSetup};
@@ -178,7 +179,12 @@ fn show(report: &WhatIfReport, output: &mut Output) -> Result<(), Failure> {
     output.say(&format!("{}\n\n", output.bold(&title)))?;
     let is_priced = report.base.cost.is_some();
     let several = report.base.mean_turnaround.is_some();
-    let mut headings = vec!["<", ">makespan", ">change"];
+    let mut headings = vec!["<", ">makespan"];
+    let interval = report.base.interval;
+    if interval.is_some() {
+        headings.push(">interval");
+    }
+    headings.push(">change");
     if several {
         headings.push(">turnaround");
     }
@@ -190,6 +196,9 @@ fn show(report: &WhatIfReport, output: &mut Output) -> Result<(), Failure> {
     let mut row = |name: &str, run: &WhatIfRun, change: Option<&WhatIfChange>| {
         let time = |seconds: Option<f64>| seconds.map_or("-".to_string(), fmt_seconds);
         let mut cells = vec![name.to_string(), time(run.makespan)];
+        if interval.is_some() {
+            cells.push(run.interval.as_ref().map_or(String::new(), bounds));
+        }
         cells.push(match change.and_then(|c| c.ratio) {
             Some(ratio) => percent(ratio),
             None => String::new(),
@@ -219,6 +228,9 @@ fn show(report: &WhatIfReport, output: &mut Output) -> Result<(), Failure> {
     for change in report.changes.iter().filter(|c| !c.run.finished) {
         let why = change.run.why.as_deref().unwrap_or_default();
         output.say(&format!("\n  {} cannot finish: {why}\n", change.change))?;
+    }
+    if let Some(interval) = &interval {
+        output.say(&format!("\n  Interval: {}.\n", interval_remark(interval)))?;
     }
     output.say(&answer(report))
 }

@@ -346,10 +346,11 @@ impl RunHistory {
                 attempt.cpu_seconds = report.cpu_seconds;
                 attempt.peak_memory = report.peak_memory;
                 attempt.reason = None;
-                if let Some(seconds) = report.seconds {
-                    // What its process took, whenever the end was heard of.
-                    let end = attempt.started.map_or(at, |begin| (begin + seconds).min(at));
-                    attempt.ended = Some(end);
+                if let (Some(seconds), Some(noted)) = (report.seconds, attempt.started) {
+                    // The time of its process, whenever begin and end were noted.
+                    let begin = noted.min(at - seconds).max(attempt.begun);
+                    attempt.started = Some(begin);
+                    attempt.ended = Some((begin + seconds).min(at));
                 }
             }
             SignalKind::Failed(_, error) => {
@@ -465,6 +466,7 @@ impl RunHistory {
         let mut run = RecordedRun::of(Engine::Slackline);
         run.name = self.workflow.name().to_string();
         run.version = Some(self.header.version.clone());
+        run.zero = self.header.began;
         run.began = Figure::measured(0.0);
         run.ended = self.over.and_then(|(_, end)| Figure::measured(end));
         for host in self.platform.hosts() {

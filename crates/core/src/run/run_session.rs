@@ -15,7 +15,7 @@ use crate::simulation::{MOST_ORDERS, Ran, same_order};
 use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
-use slackline_analysis::plan_check::{Ground, lower_bound};
+use slackline_analysis::plan_check::{CheckSetup, lower_bound};
 use slackline_engine::{
     Backend, BackendError, DecidedCourse, Ending, Execution, Inputs, Oracle, Outcome, Record,
     RecordError, RunSnapshot, Settings as Rules, Stage, Undecided,
@@ -24,7 +24,7 @@ use slackline_formats::Format;
 use slackline_machines::attempt::{
     Enforce, Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
 };
-use slackline_machines::decide::{Asked, DecisionSource};
+use slackline_machines::decide::{DecisionSource, LoggedOracle};
 use slackline_machines::folder::{
     self, Failure as Failed, Header, Note, Recovered, RunFolder, RunLog,
 };
@@ -258,7 +258,7 @@ impl RunSession {
 
     /// Returns the part of the workflow known when the run begins.
     fn known_first(&self) -> Result<Arc<Workflow>, Failure> {
-        match self.course(Box::new(Asked::new(&[], None)))? {
+        match self.course(Box::new(LoggedOracle::new(&[], None)))? {
             Some(mut course) => course.first().map_err(Failure::input),
             None => Ok(self.loaded.workflow.clone()),
         }
@@ -416,7 +416,7 @@ impl RunSession {
         let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)? + wait;
         let is_planned = self.undecided.is_none();
         if ran.unfinished().is_none() && is_planned && problem.tasks() <= plan_check::MOST_TASKS {
-            let ground = Ground { workflow, platform, models, inputs, until: f64::INFINITY };
+            let ground = CheckSetup { workflow, platform, models, inputs, until: f64::INFINITY };
             ran.explain(plan_check::follow(&ground, problem, &ran.planned, None, context));
         }
         ran.delay(wait);
@@ -548,7 +548,7 @@ impl RunSession {
                 view.see(glance);
             }
         };
-        let asked = Asked::new(
+        let asked = LoggedOracle::new(
             &records,
             Some(DecisionSource {
                 log: Arc::clone(&log),
@@ -611,7 +611,7 @@ impl RunSession {
         let clock = Instant::now();
         let Chosen { mut policy, planned } = self.choose(problem)?;
         let records = recovered.records;
-        let asked = Asked::new(&records, None);
+        let asked = LoggedOracle::new(&records, None);
         let is_open = asked.is_open();
         let mut course = self.course(Box::new(asked))?;
         let mut execution = self.execution();

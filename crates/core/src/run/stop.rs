@@ -82,7 +82,7 @@ pub fn stop(
     })
 }
 
-/// Ends processes and batch jobs that are left of a run which nobody drives.
+/// Ends remaining processes and batch jobs of a run without an engine process.
 fn end_leftovers(path: &Path, history: &RunHistory) -> Result<(usize, usize), Failure> {
     let run = &history.header.id;
     let (request, _) = settings::of_header(&history.header)?;

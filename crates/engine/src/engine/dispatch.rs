@@ -61,7 +61,7 @@ impl Engine<'_, '_> {
         };
         let candidate = candidate.filter(|&task| {
             let procs = self.queues.assigned(task).map(Procs::from);
-            procs.is_some_and(|procs| self.pools_let_in(task, &procs))
+            procs.is_some_and(|procs| self.may_take_of_pools(task, &procs))
         });
         match candidate {
             Some(task) => self.start_task(task),

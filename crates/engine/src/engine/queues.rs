@@ -128,7 +128,7 @@ impl Queues {
     }
 
     /// Puts a task in front of the queues of some processors. What it still waits for, and is in a
-    /// queue, goes ahead of it to the front of its own: it might be behind somebody who waits for the task.
+    /// queue, goes ahead of it to the front of its own: it might be behind a task that depends on it.
     pub(super) fn jump(&mut self, task: TaskId, procs: &[ProcId], now: &Situation) {
         self.remove(task);
         self.assigned[task.index()] = Some(procs.into());

@@ -485,7 +485,7 @@ pub fn history(path: &Path) -> Result<History, LogError> {
     Ok(history)
 }
 
-/// Shortest time between two calls that make records durable, where nobody waits for one.
+/// Shortest time between two calls that make records durable, if none is urgent.
 const PACE: Duration = Duration::from_millis(20);
 
 struct State {
@@ -493,7 +493,7 @@ struct State {
     /// Bytes written, and those of them that are durable.
     written: u64,
     durable: u64,
-    /// Somebody waits until everything is.
+    /// A caller waits until all records are durable.
     urgent: bool,
     /// Whether the keeper has nothing to do.
     idle: bool,
@@ -504,7 +504,7 @@ struct State {
 struct Shared {
     file: File,
     state: Mutex<State>,
-    /// Somebody has written, the rest is durable, or it is over.
+    /// Signalled when a record was written, when all are durable, and at the end.
     changed: Condvar,
 }
 

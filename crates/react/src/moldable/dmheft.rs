@@ -180,7 +180,7 @@ impl Dmheft {
         busy_until: &[f64],
     ) -> bool {
         let Some(postponing) = self.postponing else { return false };
-        // Nobody would call again if nothing ran.
+        // If nothing ran, no event would call the policy again.
         if !now.tasks.iter().any(|t| matches!(t, TaskState::Running { .. })) {
             return false;
         }

@@ -11,7 +11,7 @@ use slackline_model::{Placement, ProcId, TaskId};
 use slackline_schedule::list::contended::{self, Seat, Weights};
 use slackline_schedule::{Request, registry};
 
-/// Finished tasks that one look considers rewinding.
+/// Finished tasks that one evaluation considers rewinding.
 const REWINDS: usize = 2;
 
 /// Looks at ready tasks beyond which DLS is left out: 5000 tasks at once.
@@ -160,7 +160,7 @@ pub(super) fn worth_redoing(context: &PlanningContext<'_, '_>, gain: f64) -> Vec
     for task in now.workflow.tasks() {
         let TaskState::Done(placement) = now.task(task) else { continue };
         let from = problem.host_of(placement.proc());
-        // Bytes that only the host of the task has and that somebody still waits for.
+        // Bytes that only the host of the task has and that some task still needs.
         let pending = now.workflow.outputs(task).filter(|&file| {
             let alone = now.holders(file).all(|h| h == from);
             let mut readers = now.workflow.consumers(file);

@@ -724,7 +724,7 @@ impl<'a, 'p> Run<'a, 'p> {
     /// Whether pools and windows let a task in; else it is asked again when they might.
     fn is_let_in(&mut self, task: TaskId, procs: &[ProcId], seconds: f64) -> bool {
         let Some(turns) = &mut self.turns else { return true };
-        if !turns.let_in(task) {
+        if !turns.may_take(task) {
             return false;
         }
         let opens = turns.opens(self.now, procs, self.clock, seconds);

@@ -191,7 +191,7 @@ impl Queues {
                 )
         });
         self.disturbed |= self.is_bounded();
-        self.see_what_lies_there(now);
+        self.forget_dropped_copies(now);
         for event in events {
             match event {
                 Event::WorkflowArrived { .. } | Event::TasksAdded { .. } => {

@@ -114,6 +114,47 @@ fn nothing_is_translated_word_by_word() {
     }
 }
 
+/// Doc comments that only refer to another one: the reader has to look for the noun.
+#[test]
+fn doc_comments_do_not_only_refer() {
+    let refers = |line: &str| {
+        let line = line.trim_start();
+        let text = line.strip_prefix("/// ").or_else(|| line.strip_prefix("//! ")).unwrap_or("");
+        ["See the module's head", "As above.", "See above", "Which.", "See `"]
+            .iter()
+            .any(|start| text.starts_with(start))
+    };
+    assert_at_most(0, &lines(&sources(""), refers), "say the noun, the unit or the invariant");
+}
+
+/// Crates whose comments were read by an outsider, file by file: machinery is no person there.
+const READ: [&str; 10] = [
+    "model",
+    "io",
+    "formats",
+    "import",
+    "generate",
+    "schedule",
+    "simulate",
+    "mpi",
+    "mpi-online",
+    "mpi-rank",
+];
+
+#[test]
+fn machinery_is_no_person_in_comments() {
+    const PERSONS: [&str; 8] =
+        ["nobody", "somebody", "everybody", "anybody", "oneself", "whom", "looked at", "looks at"];
+    for name in READ {
+        let is_person = |line: &str| {
+            let comment = line.find("//").map_or("", |at| &line[at..]);
+            PERSONS.iter().any(|word| has_words(comment, word))
+        };
+        let rule = "say rank, task, host, caller; checked, evaluated, tried";
+        assert_at_most(0, &lines(&sources(&format!("{name}/src")), is_person), rule);
+    }
+}
+
 /// Names of modules that said nothing to an engineer of the field, in the crates that had them.
 const OLD_MODULES: [(&[&str], &str); 6] = [
     (

@@ -3,6 +3,7 @@
 use crate::table::{Table, count, cut};
 use slackline_analysis::plan_check::Check;
 use slackline_analysis::storage::storage_peaks;
+use slackline_core::interval::MakespanInterval;
 use slackline_core::plan::{Planned, staging, three_digits};
 use slackline_core::plan_check;
 use slackline_model::schedule::{Detail, Limits};
@@ -189,6 +190,9 @@ pub(super) fn summary(
         Some(_) => row("makespan", fmt_seconds(end), and("as planned and as simulated")),
         None => row("makespan", fmt_seconds(end), and("as planned")),
     }
+    if let Some(interval) = &plan.interval {
+        row("interval", bounds(interval), interval_remark(interval));
+    }
     if let Some(recorded) = recorded {
         row("recorded", fmt_seconds(recorded), beside_recorded(end, recorded));
     }
@@ -252,6 +256,16 @@ pub(super) fn summary(
         row("slack", fmt_seconds(spread.slack), "mean delay of a task that does no harm".into());
     }
     table.render(width)
+}
+
+/// The bounds of a makespan.
+pub(in crate::verbs) fn bounds(interval: &MakespanInterval) -> String {
+    format!("{} to {}", fmt_seconds(interval.low), fmt_seconds(interval.high))
+}
+
+/// Meaning of the bounds of a makespan.
+pub(in crate::verbs) fn interval_remark(interval: &MakespanInterval) -> String {
+    format!("{:.0} % of runs, by the {}", 100.0 * interval.level, interval.speeds.covers())
 }
 
 /// The run is visibly longer or shorter than the plan.

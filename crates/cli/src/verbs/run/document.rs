@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 /// Tasks that were done after failures that people are shown.
 const SHOWN: usize = 10;
 
+/// Exit code of shells that find no such program.
+const NOT_FOUND: i32 = 127;
+
 /// The work in a used folder: a line for each task, with the reason.
 pub(super) fn agenda(part: &Definition, most: usize, width: usize) -> String {
     let mut text = String::new();
@@ -119,18 +122,27 @@ pub(super) fn failures(problem: &Problem<'_>, finished: &FinishedRun, width: usi
             ]);
         }
         text += &format!("\n{}", table.render(width));
-        for last in tasks.iter().filter_map(|attempts| attempts.last()) {
+        for last in tasks.iter().filter_map(|attempts| attempts.last()).take(SHOWN) {
             let name = printable(&last.name);
             text += &match stderr(finished, last) {
                 Some(path) => format!("  stderr of {name}: {}\n", path.display()),
                 None => format!("  {name} wrote nothing to stderr\n"),
             };
         }
+        if tasks.len() > SHOWN {
+            text += "  'slackline log RUN --failed' shows what all of them said\n";
+        }
     };
     tell("<failed task", &failed);
     tell("<done after failures", &later[..later.len().min(SHOWN)]);
     if later.len() > SHOWN {
         text += &format!("  and {} more\n", later.len() - SHOWN);
+    }
+    if failed.iter().filter_map(|attempts| attempts.last()).any(|last| last.exit == Some(NOT_FOUND))
+    {
+        let hint = "exit code 127: no such program. A task has a folder of its own; a script beside the workflow has to be \
+                    among its inputs or workdir-files";
+        text += &wrap(hint, 2, width);
     }
     let said = finished.failures.iter().rev();
     let mut said = said.filter(|failure| !is_done(failure.task) || failed.is_empty());

@@ -21,7 +21,7 @@ use slackline_core::request::{
 use slackline_core::run::{
     self, FinishedRun, OpenRun, Rehearsal, RehearsalReport, Start, UpToDateReport,
 };
-use slackline_core::run::{Enforce, Mode, STDERR, folder_name};
+use slackline_core::run::{Enforce, Mode, STDERR, folder_name, log_of};
 use slackline_core::simulation::Ran;
 use slackline_core::{Failure, SimulationReport};
 use slackline_formats::FileAccess;
@@ -302,6 +302,12 @@ impl SlurmArgs {
 
 impl Run {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let workflow = self.workflow.display();
+        if log_of(&self.workflow).is_file() {
+            let message = format!("{workflow}: is the folder of a run, not a workflow");
+            let help = format!("'slackline resume {workflow}' continues with it");
+            return Err(Failure::input(message).with_help(help));
+        }
         self.outputs.files(self.sources.files().reads(Some(&self.workflow))).check(output)?;
         let request = self.request()?;
         if printed(&request, output)? {

@@ -35,7 +35,7 @@ const WAITED_FOR: usize = 3;
 /// Share of a running task that is taken for done at most.
 const NEARLY: f64 = 0.99;
 
-/// See the module's head.
+/// The display of a run under way, on a terminal or as lines.
 pub(crate) struct View<'a> {
     problem: &'a Problem<'a>,
     planned: &'a Schedule,

@@ -21,6 +21,7 @@ use slackline_core::input::{Past, format_of};
 use slackline_core::request::ModelSettings;
 use slackline_core::run::history::RunHistory;
 use slackline_core::run::log_of;
+use slackline_core::run::status::RunState;
 use slackline_core::schema::names;
 use slackline_core::{Failure, recorded, schema};
 use slackline_formats::{
@@ -134,6 +135,9 @@ impl Show {
             text.push_str(&format!(
                 "\nslackline log {folder}, explain {folder}, report {folder} tell more\n"
             ));
+            if status.state == RunState::Stopped {
+                text.push_str(&format!("slackline resume {folder} continues\n"));
+            }
             output.text(&text)?;
         }
         let Some(chart) = drawn else { return Ok(()) };

@@ -3,7 +3,7 @@
 use super::{curve, several};
 use crate::output::Output;
 use crate::table::{Table, count, cut, wrap};
-use crate::verbs::plan::beside_recorded;
+use crate::verbs::plan::{beside_recorded, bounds, interval_remark};
 use slackline_core::simulation::Ran;
 use slackline_core::{Failure, plan_check};
 use slackline_engine::Usage;
@@ -87,6 +87,10 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     match ran.unfinished() {
         None => {
             row("makespan", exact(outcome.makespan));
+            if let Some(interval) = &ran.interval {
+                let remark = interval_remark(interval);
+                row("interval", format!("{} ({remark})", bounds(interval)));
+            }
             if let Some(recorded) = ran.recorded {
                 let beside = beside_recorded(outcome.makespan, recorded);
                 row("recorded", format!("{} ({beside})", fmt_seconds(recorded)));
