@@ -2,7 +2,7 @@
 //!
 //! Two things are not known of a run elsewhere: how far the tasks of a kind differ from run to run, and how fast the
 //! machines are. Each draw takes a speed for all tasks, one for each kind, and times in two ways: as recorded, and
-//! anew from the times of the kind, whose mean is not known exactly either. The plan is followed with these times. The
+//! again from the times of the kind, whose mean is not known exactly either. The plan is followed with these times. The
 //! interval has the quantiles of both ways: which part of the spread comes from the inputs, and so comes back, is not
 //! known from one run.
 

@@ -18,8 +18,7 @@ pub struct Decided {
 
 impl Journal {
     /// Takes the records of a log apart: what the backend was asked and answered, and what the
-    /// policy decided. An operation that was asked for again because nobody knew what had come of
-    /// it counts once.
+    /// policy decided. An operation that was requested again because its outcome was unknown counts once.
     pub fn of_log(records: impl IntoIterator<Item = Record>) -> (Journal, Decided) {
         let (mut journal, mut decided) = (Journal::default(), Decided::default());
         for record in records {

@@ -199,7 +199,7 @@ impl<'t> Simulated<'t> {
         self
     }
 
-    /// These are the ways between groups, where somebody has found them, and what one before saw first.
+    /// Takes over the routes between groups, where they were found before, and the first observation of an earlier rollout.
     pub(crate) fn with_observed(
         mut self,
         ways: Option<Arc<GroupWays>>,

@@ -3,7 +3,7 @@
 //!
 //! A task is up to date when its command, its declared environment, its inputs (by content) and its outputs are those
 //! of a task that was done in the folder, whatever its name was. Records of the log say what was done
-//! ([`Made`]); outputs are looked at in the stores and in the folder of results, by size and time first, by checksum
+//! ([`Made`]); outputs are compared in the stores and in the folder of results, by size and time first, by checksum
 //! where these differ.
 
 use crate::attempt::{Stamp, checksum, is_packed, packed_content, unpack};

@@ -1,7 +1,7 @@
 //! `qos`: keeps a plan under budget and deadline.
 //!
 //! Plans with a method for limits (the planner given if it is one, else DBCS under a deadline and HBCS
-//! under a budget alone), and looks at the plan again, as selective rescheduling does, when a task starts
+//! under a budget alone), and reconsiders the plan, as selective rescheduling does, when a task starts
 //! later than its slack allows, a host is lost or a lease is late. While the present plan is still
 //! expected to keep the limits it stays, with its dates moved, unless it was made when hosts were away
 //! that come now because there was none before. Else the rest is planned again, with all

@@ -76,7 +76,7 @@ impl Outcome {
 /// Deviation of a run from the definitions, to detect whether its result depends on ties.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Variation {
-    /// Pilots are looked at in the other order.
+    /// Pilots are served in the reverse order.
     pub reversed: bool,
     /// Pilots start (or are submitted) later by so many seconds times their place.
     pub shift: f64,
@@ -114,7 +114,7 @@ pub fn run_varied(
     Engine::new(plan, transport, variation.reversed)?.run()
 }
 
-/// Whether the dates at which tasks are done stay the same with pilots looked at in the other order
+/// Whether the dates at which tasks are done stay the same with pilots served in the reverse order
 /// and with start dates a microsecond apart.
 pub fn is_robust(
     case: &Case,
@@ -447,7 +447,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Place of a pilot in the order in which pilots are looked at; its own inverse.
+    /// Place of a pilot in the order in which pilots are served; its own inverse.
     fn rank(&self, pilot: usize) -> usize {
         if self.reversed { self.pilots.len() - 1 - pilot } else { pilot }
     }

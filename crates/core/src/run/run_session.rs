@@ -594,7 +594,7 @@ impl RunSession {
             _ => {}
         };
         folder::notes(&folder.log(), see).map_err(Failure::work)?;
-        // Instances are looked at as they come.
+        // Instances are checked as they come.
         let part = self.header.part.as_ref().filter(|_| self.undecided.is_none());
         let up_to_date = part.map_or(0, |part| part.up_to_date) + reused;
         let outcomes = self.outcomes(&taken);

@@ -74,7 +74,7 @@ impl Engine<'_, '_> {
         self.queues.queue[proc.index()].iter().copied().find(|&t| !self.attempts.holds(t))
     }
 
-    /// Something a task waits for is there: its processors are looked at if it is where that could
+    /// Something a task waits for is there: its processors are checked if it is where that could
     /// matter.
     pub(super) fn touch_reader(&mut self, task: TaskId) {
         if self.attempts.holds_any() {

@@ -33,8 +33,7 @@ pub(super) struct Monitor {
     /// The platform as a policy that observes it now would see it.
     view: View,
     off: Vec<bool>,
-    /// The network has changed since it was looked at for `view`; only where looks wait until somebody
-    /// wants to know.
+    /// The network has changed since it was observed for `view`; only where observations are made on demand.
     pub(super) looks_late: bool,
     outdated: bool,
     /// There is something to see that was not seen.

@@ -4,8 +4,8 @@
 //! A task is let in as a whole: there must be room for all that it reads and writes beside what the
 //! tasks let in before read and write, and what is nowhere else. Then its inputs may come and it may
 //! start. Where there is none, it takes the room of those that have not started and come after it: those
-//! first in a queue come before all others, then the order of the plan, then the lower task. So somebody
-//! can always go on. Room is made by dropping files that also lie elsewhere, or that no task will read
+//! first in a queue come before all others, then the order of the plan, then the lower task. So some
+//! task can always continue. Room is made by dropping files that are also elsewhere, or that no task will read
 //! any more and that are no results, and that no admitted task reads, the least recently used first.
 //! A request without room waits and is repeated after every event.
 //!

@@ -99,8 +99,8 @@ fn check_stamp(file: &File, stamp: Option<Stamp>) -> std::io::Result<()> {
 /// Message about a user's file that was modified during the run.
 const CHANGED: &str = "has changed since the run began";
 
-/// Size in bytes from which files of the user are linked for the superuser, too, whom their mode does not keep from
-/// writing: a copy for each attempt would fill disks, and what was written to is found after the attempt.
+/// Size in bytes from which files of the user are linked for the superuser, too, although their mode does not prevent the
+/// superuser from writing: a copy for each attempt would fill disks, and what was written to is found after the attempt.
 const LINKED_FOR_ANYBODY: u64 = 16 << 20;
 
 /// Bytes that are read or copied at a time.
@@ -142,7 +142,7 @@ pub(super) struct Inputs<'a> {
     pub(super) keep: Option<&'a Path>,
 }
 
-/// Brings inputs into a folder under their names. Files of a store are linked where nobody can write
+/// Brings inputs into a folder under their names. Files of a store are linked if attempts cannot write
 /// through the link: they are read-only, and this user is not exempt from that. All others are copied. Those of the
 /// user are brought into the store once, and linked from there alone; [`spoilt`] finds what was written to all the same.
 pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, AttemptError> {

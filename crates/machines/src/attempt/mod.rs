@@ -38,7 +38,7 @@ pub const STDERR: &str = "stderr";
 /// Lines of a failed process that are kept with its failure.
 const LAST_LINES: usize = 5;
 
-/// Most bytes that are looked at for them.
+/// Most bytes that are read for them.
 const LAST_BYTES: u64 = 4096;
 
 /// Command, inputs, outputs and limits of one attempt.

@@ -128,8 +128,8 @@ fn is_alive(pid: u32) -> bool {
 /// Whether this process adopts orphans.
 static ADOPTS: AtomicBool = AtomicBool::new(false);
 
-/// Processes of attempts that are under way. Held while adopted processes are listed and ended: nobody
-/// else waits for them, so that their numbers stay theirs.
+/// Processes of attempts that are under way. Held while adopted processes are listed and ended: no
+/// other thread reaps them, so that their numbers are not reused.
 static RUNNING: Mutex<Vec<Process>> = Mutex::new(Vec::new());
 
 /// Children that this process had before it adopted any.

@@ -77,8 +77,8 @@ pub struct Estimates {
     pub files: BTreeMap<String, f64>,
 }
 
-/// The part of a workflow that is run in a folder that was used before. All other tasks are up to date, or nobody
-/// asked for them.
+/// The part of a workflow that is run in a folder that was used before. All other tasks are up to date, or
+/// were not requested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
     /// Tasks that are done again, and why.

@@ -58,13 +58,13 @@ pub struct Room {
 }
 
 impl Room {
-    /// Nobody goes.
+    /// Unlimited: the executor does not end by itself.
     pub const ENDLESS: Room =
         Room { left: f64::INFINITY, whole: f64::INFINITY, grace: 0.0, safety: 1.0 };
 }
 
-/// A place where attempts are made. It tells how they end through the [`EventSender`] it was made with, and
-/// the rest when it is looked at.
+/// A place where attempts are made. It reports their ends through the [`EventSender`] it was made with, and
+/// all else when it is queried.
 pub trait Executor {
     /// Makes ready for a run that begins.
     fn open(&mut self) -> Result<(), BackendError>;

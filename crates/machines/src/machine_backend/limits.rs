@@ -16,7 +16,7 @@ const GROWTH: f64 = 1.5;
 
 impl MachineBackend<'_> {
     /// Fails where a task would not be over before whoever makes the attempt goes: for now, or for good
-    /// where nobody there has enough time.
+    /// where no executor there has enough time.
     pub(super) fn check_time(&mut self, task: TaskId, procs: &[ProcId]) -> Result<(), OpError> {
         let host = self.problem.host_of(procs[0]);
         let Room { left, whole, grace, safety } = self.executor.room(host);

@@ -745,7 +745,7 @@ impl Backend for MachineBackend<'_> {
         }
         let adopted = self.executor.take_up(&wanted)?;
         self.events.clock.go_on_from(self.past.now); // playing the log took time, too
-        // What is taken up is under way before anybody hears how it ended.
+        // Adopted operations count as under way before their ends are reported.
         for Open { op, work, .. } in open {
             if let Work::Compute { task, procs, .. } = work
                 && let Some(label) = adopted.iter().find(|label| label.op == *op)

@@ -75,7 +75,7 @@ impl PilotDir {
         self.write("engine", &address.to_string())
     }
 
-    /// Nobody listens any more.
+    /// Removes the address: the engine does not listen any more.
     pub(super) fn hush(&self) {
         let _ = fs::remove_file(self.root.join("engine"));
     }

@@ -300,7 +300,7 @@ pub(super) enum Refusal {
     ForNow,
     /// Perhaps not for long: there may be too many jobs.
     Perhaps,
-    /// As long as nobody changes the cluster or what is asked of it.
+    /// Until the cluster or the request changes.
     ForGood,
 }
 
@@ -381,7 +381,7 @@ impl SlurmClient {
         self.wish(Wish::Cancel(job));
     }
 
-    /// Looks at the queue now.
+    /// Queries the queue now.
     pub(super) fn look(&self) {
         self.wish(Wish::Look);
     }

@@ -14,7 +14,7 @@ use slackline_schedule::{Request, registry};
 /// Finished tasks that one evaluation considers rewinding.
 const REWINDS: usize = 2;
 
-/// Looks at ready tasks beyond which DLS is left out: 5000 tasks at once.
+/// Evaluations of ready tasks beyond which DLS is left out: 5000 tasks at once.
 const CROWDED: u64 = 25_000_000;
 
 /// A plan and where it comes from.
@@ -139,7 +139,7 @@ impl Slackline {
     }
 }
 
-/// Whether so many tasks are ready at once that a planner which looks at all of them for each that it places would
+/// Whether so many tasks are ready at once that a planner that evaluates all of them for each that it places would
 /// take longer than the plan is worth.
 fn is_crowded(now: &Situation) -> bool {
     let squares = Shape::of(&now.workflow).widths.into_iter().map(|width| u64::from(width).pow(2));

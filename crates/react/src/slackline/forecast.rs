@@ -419,7 +419,7 @@ impl<'a, 'p> Run<'a, 'p> {
             let tail = open.map(|child| with(self, child)).fold((0.0, 0.0), longer);
             let queued = procs.iter().map(|proc| behind[proc.index()]);
             self.jobs[task.index()].tail = queued.fold(tail, longer);
-            // What runs is not behind anybody.
+            // Running tasks are not behind others.
             if !self.goes_on(assignment) {
                 let all = with(self, *task);
                 procs.iter().for_each(|proc| behind[proc.index()] = all);

@@ -45,7 +45,7 @@ pub struct Partial<'a, 'p> {
     staging: Option<Staging<'a, 'p>>,
     /// Use of limited pools over time; none where cores alone decide.
     pub(super) pools: Option<Box<PoolUse>>,
-    /// Where searches were in vain; none without pools of hosts.
+    /// Stretches without a start for a class of demands; none without pools of hosts.
     pub(super) refusals: Option<Box<Refusals>>,
     pub(super) idle: Vec<Idle>,
     pub(super) ready: Vec<f64>,

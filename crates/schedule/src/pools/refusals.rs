@@ -1,7 +1,7 @@
 //! Dates at which hosts refused tasks.
 //!
 //! What is placed stays: where a task found neither a processor nor room in a pool, no task will that demands and
-//! takes at least as much. So the stretch that a search went through in vain is kept by classes of amounts and
+//! takes at least as much. So the stretch in which a search found nothing is kept by classes of amounts and
 //! of run times, and a search for a task of the class, or of a larger one, begins where it ends.
 
 use super::PoolUse;
@@ -18,7 +18,7 @@ const SHIFT: u32 = 50;
 /// Most classes of amounts.
 const AMOUNTS: usize = 16;
 
-/// Tasks on hosts that are looked at for classes.
+/// Most pairs of task and host that are checked for classes.
 const SAMPLE: usize = 8192;
 
 /// No task of a class, or a larger one, can start from the first date on until the second.

@@ -128,7 +128,7 @@ fn doc_comments_do_not_only_refer() {
 }
 
 /// Crates whose comments were read by an outsider, file by file: machinery is no person there.
-const READ: [&str; 10] = [
+const READ: [&str; 21] = [
     "model",
     "io",
     "formats",
@@ -139,6 +139,17 @@ const READ: [&str; 10] = [
     "mpi",
     "mpi-online",
     "mpi-rank",
+    "react",
+    "engine",
+    "machines",
+    "analysis",
+    "core",
+    "lab",
+    "view",
+    "centre",
+    "python",
+    "testkit",
+    "fuzz",
 ];
 
 #[test]
