@@ -233,7 +233,7 @@ impl Situation {
 
     fn take_in(&mut self, part: u32) {
         let (tasks, files) = (self.workflow.len(), self.workflow.file_count());
-        // Numbers of pools change: whoever keeps account of them counts again.
+        // Numbers of pools change: accounts of them are rebuilt.
         self.pools = Arc::new(Pools::new(&self.workflow, &self.platform));
         self.held = vec![0; self.pools.all().len()];
         self.tasks.grow(&self.workflow);
@@ -535,7 +535,7 @@ impl Situation {
     }
 
     /// Seconds until the data of an edge is on a host, from the best holders, when the transfer
-    /// begins or continues now; infinite when nobody alive has it. `reuse` allows other sources
+    /// begins or continues now; infinite when no living host has it. `reuse` allows other sources
     /// than the host where the producer ran.
     pub fn fetch_seconds(&self, edge: EdgeId, to: HostId, fetch: &Fetch<'_>) -> f64 {
         let files = self.workflow.edge_files(edge);

@@ -712,6 +712,7 @@ impl RehearsalReport {
             Some(part) => RehearsalReport {
                 run,
                 redo: part.redo.iter().map(RedoneTask::from).collect(),
+                if_inputs_change: part.perhaps.clone(),
                 perhaps: part.perhaps.clone(),
                 up_to_date: part.up_to_date,
             },
@@ -721,7 +722,8 @@ impl RehearsalReport {
                     why: up_to_date::Why::New.to_string(),
                 };
                 let redo = whole.tasks().map(new).collect();
-                RehearsalReport { run, redo, perhaps: Vec::new(), up_to_date: 0 }
+                let (if_inputs_change, perhaps) = (Vec::new(), Vec::new());
+                RehearsalReport { run, redo, if_inputs_change, perhaps, up_to_date: 0 }
             }
         }
     }

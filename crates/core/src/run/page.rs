@@ -426,7 +426,7 @@ impl Page<'_> {
             ">memory asked",
             ">most used",
         ];
-        let mut text = String::from("<h2>Asked and used</h2>\n");
+        let mut text = String::from("<h2>LoggedOracle and used</h2>\n");
         text.push_str(&table(&headings, &rows));
         let hosts: Vec<Vec<String>> = self
             .status

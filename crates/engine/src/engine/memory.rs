@@ -62,7 +62,7 @@ impl Engine<'_, '_> {
         }
         now.pools = Arc::new(Pools::new(&now.workflow, &now.platform));
         now.held = vec![0; now.pools.all().len()];
-        self.count_pools_again();
+        self.rebuild_pools();
     }
 
     /// A task that no longer fits where it waits goes elsewhere.

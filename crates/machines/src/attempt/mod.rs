@@ -1,6 +1,6 @@
 //! One attempt at a task as a process of this machine: a fresh folder with its inputs, the program
 //! as it is given, its words kept, its outputs checked and moved to where they belong. Nothing here
-//! knows of engines or logs: whoever has a folder and a description can make an attempt.
+//! knows of engines or logs: a folder and a description suffice for an attempt.
 
 mod files;
 mod limits;
@@ -38,7 +38,7 @@ pub const STDERR: &str = "stderr";
 /// Lines of a failed process that are kept with its failure.
 const LAST_LINES: usize = 5;
 
-/// Most bytes that are looked at for them.
+/// Most bytes that are read for them.
 const LAST_BYTES: u64 = 4096;
 
 /// Command, inputs, outputs and limits of one attempt.
@@ -199,7 +199,7 @@ impl Attempt {
             return Err(AttemptError::Memory { grant, peak, last_lines });
         }
         if !usage.succeeded(&self.accepts) || usage.overran {
-            return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
+            return Err(self.failed(usage.describe_end(self.limits.seconds), usage.exit));
         }
         match files::collect(&self.work, &self.outputs, self.checksum_limit) {
             Ok(written) => Ok(Completed { usage, written, load: load::now() }),

@@ -1,4 +1,4 @@
-//! Processes that outlived whoever started them. They are known by number and starting time, and
+//! Processes that outlived the process that started them. They are known by number and starting time, and
 //! by a variable that every process of a run inherits; never by name.
 //!
 //! A program that makes attempts can also adopt processes whose parents have ended
@@ -58,7 +58,7 @@ fn started(pid: u32) -> Option<u64> {
     stat(pid)?.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Whether a child has ended, though nobody took note of it.
+/// Whether a child has ended, without being reaped.
 pub(super) fn has_ended(pid: Pid) -> bool {
     let state = stat(pid.as_raw_nonzero().get().unsigned_abs());
     state.is_none_or(|s| matches!(s.split_whitespace().next(), Some("Z" | "X")))
@@ -128,8 +128,8 @@ fn is_alive(pid: u32) -> bool {
 /// Whether this process adopts orphans.
 static ADOPTS: AtomicBool = AtomicBool::new(false);
 
-/// Processes of attempts that are under way. Held while adopted processes are listed and ended: nobody
-/// else waits for them, so that their numbers stay theirs.
+/// Processes of attempts that are under way. Held while adopted processes are listed and ended: no
+/// other thread reaps them, so that their numbers are not reused.
 static RUNNING: Mutex<Vec<Process>> = Mutex::new(Vec::new());
 
 /// Children that this process had before it adopted any.

@@ -252,7 +252,7 @@ mod tests {
         assert!(
             !one.exists() && inode(&two) == first && fs::read_dir(&two).unwrap().next().is_none()
         );
-        // One that was changed is not given out, nor one that somebody has written to since.
+        // A changed copy is not used, nor one that was written to since.
         fs::set_permissions(&two, fs::Permissions::from_mode(0o777)).unwrap();
         spares.take_work(&two);
         assert!(!two.exists());

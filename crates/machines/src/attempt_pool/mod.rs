@@ -1,4 +1,4 @@
-//! Attempts that somebody asked for, and a crew that makes them. The engine's own process and a pilot
+//! Requested attempts, and the threads that make them. The engine's own process and a pilot
 //! on a node make them alike; only the receiver of their events differs.
 
 mod workers;
@@ -120,7 +120,7 @@ impl Crew {
         let submitted = self.workers.submit(Box::new(move || {
             let Job { label, mut attempt, .. } = job;
             // What dead attempts have left is removed before the first attempt there. That may take long,
-            // and whoever began the job does not wait for it.
+            // and the requester of the job does not wait for it.
             if let (Some(scratch), Some(swept)) = (scratch, swept) {
                 swept.get_or_init(|| scratch.sweep(everything));
             }
@@ -160,7 +160,7 @@ impl Crew {
 }
 
 impl Crew {
-    /// Ends all jobs at once and waits until they are gone; nobody begins any more.
+    /// Ends all jobs at once and waits until they are gone; no job begins any more.
     pub(crate) fn end(&mut self) {
         locked(&self.controls).values().for_each(Control::kill);
         self.workers.finish();

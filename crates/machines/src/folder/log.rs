@@ -77,8 +77,8 @@ pub struct Estimates {
     pub files: BTreeMap<String, f64>,
 }
 
-/// The part of a workflow that is run in a folder that was used before. All other tasks are up to date, or nobody
-/// asked for them.
+/// The part of a workflow that is run in a folder that was used before. All other tasks are up to date, or
+/// were not requested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
     /// Tasks that are done again, and why.
@@ -485,7 +485,7 @@ pub fn history(path: &Path) -> Result<History, LogError> {
     Ok(history)
 }
 
-/// Shortest time between two calls that make records durable, where nobody waits for one.
+/// Shortest time between two calls that make records durable, if none is urgent.
 const PACE: Duration = Duration::from_millis(20);
 
 struct State {
@@ -493,7 +493,7 @@ struct State {
     /// Bytes written, and those of them that are durable.
     written: u64,
     durable: u64,
-    /// Somebody waits until everything is.
+    /// A caller waits until all records are durable.
     urgent: bool,
     /// Whether the keeper has nothing to do.
     idle: bool,
@@ -504,7 +504,7 @@ struct State {
 struct Shared {
     file: File,
     state: Mutex<State>,
-    /// Somebody has written, the rest is durable, or it is over.
+    /// Signalled when a record was written, when all are durable, and at the end.
     changed: Condvar,
 }
 

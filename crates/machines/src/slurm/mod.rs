@@ -30,9 +30,9 @@ use crate::attempt_pool::{Job, JobListener, JobResult, Label};
 use crate::folder::RunFolder;
 use crate::machine_backend::{EventSender, Executor, ExecutorEvent, HostEvent, Room};
 use pilot_dir::PilotDir;
-use pilot_server::{Heard, LinkId, PilotServer};
+use pilot_server::{LinkId, PilotEvent, PilotServer};
 use pilot_slot::PilotSlot;
-use protocol::{FromPilot, JobTime, Post, ToPilot};
+use protocol::{FromPilot, JobTime, SlotId, ToPilot};
 use serde::{Deserialize, Serialize};
 use slackline_engine::{Accepted, BackendError, Liveness, OpError, OpId};
 use slackline_model::platform::BatchOptions;
@@ -107,7 +107,7 @@ pub struct SlurmOptions {
     pub ports: Option<(u16, u16)>,
     /// The address that pilots call.
     pub called: IpAddr,
-    /// Time between two looks at the queue, where it does not depend on the number of jobs.
+    /// Time between two queries of the queue, if it does not depend on the number of jobs.
     pub squeue_interval: Option<Duration>,
     /// Words that every submission gets in addition to ours.
     pub sbatch: Vec<String>,
@@ -123,7 +123,7 @@ pub struct SlurmOptions {
     pub myself: PathBuf,
 }
 
-/// See the module's head.
+/// The executor of a Slurm cluster: attempts in pilots, or each as a batch job.
 pub struct Slurm<'p> {
     platform: &'p Platform,
     folder: Arc<RunFolder>,
@@ -134,17 +134,17 @@ pub struct Slurm<'p> {
     drive: u32,
     hub: Option<PilotServer>,
     batch: SlurmClient,
-    heard: Receiver<Heard>,
+    heard: Receiver<PilotEvent>,
     said: Receiver<Said>,
-    slots: BTreeMap<Post, PilotSlot>,
-    links: BTreeMap<LinkId, Post>,
+    slots: BTreeMap<SlotId, PilotSlot>,
+    links: BTreeMap<LinkId, SlotId>,
     /// Turns that were taken and not told.
     host_events: Vec<HostEvent>,
     /// Jobs of which it was told their outcomes, since the engine last wrote.
     told: Vec<OpId>,
     /// Whether the jobs of the run are known: before, none is submitted.
     listed: bool,
-    /// A run was taken up: pilots that nobody asks for now are sent away.
+    /// A run was resumed: pilots that are not needed now are ended.
     settling: bool,
     /// Reason why the last host with a permanent pilot was given up.
     given_up: Option<String>,
@@ -173,7 +173,7 @@ impl<'p> Slurm<'p> {
         places.make().map_err(failed)?;
         let drive = places.begin_drive().map_err(failed)?;
         let keys = places.keys().map_err(failed)?;
-        let (tell_heard, heard) = channel();
+        let (send_event, heard) = channel();
         let (tell_said, said) = channel();
         let wake = |events: EventSender| move || events.tell(ExecutorEvent::Wake);
         let listener = pilot_server::listener(options.listen, options.ports);
@@ -181,7 +181,7 @@ impl<'p> Slurm<'p> {
             PilotServer::open(
                 listener,
                 keys,
-                pilot_server::to_site(tell_heard, wake(events.clone())),
+                pilot_server::event_sink(send_event, wake(events.clone())),
             )
         });
         let hub = hub.map_err(|e| {
@@ -193,7 +193,7 @@ impl<'p> Slurm<'p> {
         let (run, extra, every) =
             (options.run.clone(), options.sbatch.clone(), options.squeue_interval);
         let batch = SlurmClient::new(run, extra, every, move |what| {
-            let _ = tell_said.send(what); // nobody may listen any more
+            let _ = tell_said.send(what); // the receiver may have been dropped
             wake();
         });
         let (slots, links, host_events, told) = Default::default();
@@ -248,7 +248,7 @@ impl<'p> Slurm<'p> {
     /// Hosts without a pilot that may get one.
     fn spare_hosts(&self) -> Vec<HostId> {
         let free = |host: &HostId| {
-            let slot = self.slots.get(&Post { host: *host, only: None });
+            let slot = self.slots.get(&SlotId { host: *host, only: None });
             slot.is_none_or(|slot| !slot.is_wanted() && !slot.is_given_up())
         };
         self.wide_first().into_iter().filter(free).collect()
@@ -256,7 +256,7 @@ impl<'p> Slurm<'p> {
 
     /// Hosts with a pilot, or with one on its way.
     fn served_hosts(&self) -> Vec<HostId> {
-        let served = |(_, slot): &(&Post, &PilotSlot)| slot.is_wanted() && !slot.is_given_up();
+        let served = |(_, slot): &(&SlotId, &PilotSlot)| slot.is_wanted() && !slot.is_given_up();
         let posts = self.slots.iter().filter(|(post, _)| post.only.is_none());
         posts.filter(served).map(|(post, _)| post.host).collect()
     }
@@ -272,7 +272,7 @@ impl<'p> Slurm<'p> {
         let served = self.served_hosts();
         let (mut all_there, mut all_busy, mut any_busy) = (true, true, false);
         for &host in &served {
-            let Some(slot) = self.slots.get(&Post { host, only: None }) else { continue };
+            let Some(slot) = self.slots.get(&SlotId { host, only: None }) else { continue };
             let held = slot.busy_cores();
             all_there &= slot.is_there();
             all_busy &= held >= self.platform.host(host).cores;
@@ -298,7 +298,7 @@ impl<'p> Slurm<'p> {
         };
         if wanted > alive {
             for host in self.spare_hosts().into_iter().take((wanted - alive) as usize) {
-                let post = Post { host, only: None };
+                let post = SlotId { host, only: None };
                 self.slots.entry(post).or_insert_with(PilotSlot::awaited).want();
             }
             return;
@@ -316,11 +316,11 @@ impl<'p> Slurm<'p> {
             .copied()
             .collect();
         for host in ends {
-            let post = Post { host, only: None };
+            let post = SlotId { host, only: None };
             self.idle.remove(&host);
             self.links.retain(|_, p| *p != post);
             let Some(slot) = self.slots.get_mut(&post) else { continue };
-            if let Some(job) = slot.unwant() {
+            if let Some(job) = slot.dismiss() {
                 self.batch.cancel(job);
             }
             let why = "there is too little to do for its pilot".to_string();
@@ -340,7 +340,7 @@ impl<'p> Slurm<'p> {
             None => usize::MAX,
         };
         for host in self.wide_first().into_iter().take(first) {
-            self.slots.insert(Post { host, only: None }, PilotSlot::wanted());
+            self.slots.insert(SlotId { host, only: None }, PilotSlot::wanted());
         }
         Ok(())
     }
@@ -351,21 +351,24 @@ impl<'p> Slurm<'p> {
         let quoted = Command::shell_word;
         let Ticket { post, number } = ticket;
         let name = &self.platform.host(post.host).name;
-        let mut words = vec![
-            quoted(&self.options.myself.to_string_lossy()),
-            "pilot".to_string(),
-            quoted(&self.folder.root().to_string_lossy()),
-            format!("--run {}", quoted(&self.options.run)),
-            format!("--host {}", post.host.0),
-            format!("--name {}", quoted(name)),
-            format!("--number {number}"),
-            format!("--drive {}", self.drive),
-            format!("--patience {}", self.options.patience),
-        ];
+        let pilot = Pilot {
+            folder: self.folder.root().to_path_buf(),
+            run: self.options.run.clone(),
+            host: post.host.0,
+            name: name.to_string(),
+            number,
+            drive: self.drive,
+            only: post.only.map(|op| op.0),
+            patience: Duration::try_from_secs_f64(self.options.patience).unwrap_or(Duration::MAX),
+        };
         // Jobs of an array count from the first of their tasks.
-        let index = if is_array { " + SLURM_ARRAY_TASK_ID" } else { "" };
-        words.extend(post.only.map(|op| format!("--only $(({}{index}))", op.0)));
-        let line = words.join(" ");
+        let index = if is_array { " --index \"$SLURM_ARRAY_TASK_ID\"" } else { "" };
+        let line = format!(
+            "{} pilot {} {}{index}",
+            quoted(&self.options.myself.to_string_lossy()),
+            quoted(&pilot.folder.to_string_lossy()),
+            quoted(&pilot.to_text())
+        );
         format!(
             "#!/bin/sh\n! command -v setsid > /dev/null || set -- setsid\n\"$@\" {line} &\n\
              trap 'kill -TERM $! 2> /dev/null' TERM INT\nwait $! || wait $! 2> /dev/null\n"
@@ -373,7 +376,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// Submits the jobs of some posts: those that differ in nothing but their task as arrays.
-    fn submit(&mut self, posts: Vec<Post>) {
+    fn submit(&mut self, posts: Vec<SlotId>) {
         let mut open: Vec<Submission> =
             posts.into_iter().filter_map(|post| self.submission(post)).collect();
         open.sort_by_key(|submission| submission.ticket);
@@ -398,7 +401,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// The job of a post, which a new pilot comes with.
-    fn submission(&mut self, post: Post) -> Option<Submission> {
+    fn submission(&mut self, post: SlotId) -> Option<Submission> {
         let ticket = Ticket { post, number: self.slots.get_mut(&post)?.next_pilot() };
         let slot = self.slots.get(&post)?;
         let host = self.platform.host(post.host);
@@ -467,7 +470,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// The result of a batch job for one task that ended because its time was over: the next asks for more.
-    fn time_is_over(&mut self, post: Post) -> Option<JobResult> {
+    fn time_is_over(&mut self, post: SlotId) -> Option<JobResult> {
         let job = self.slots.get(&post)?.held_job()?;
         let label = job.label.clone();
         // An engine before this one may have asked.
@@ -485,7 +488,7 @@ impl<'p> Slurm<'p> {
     fn listen(&mut self) {
         while let Ok(heard) = self.heard.try_recv() {
             match heard {
-                Heard::Joined { link, mut to, post, number, running, time } => {
+                PilotEvent::Connected { link, mut to, post, number, running, time } => {
                     let Some(slot) = self.slots.get_mut(&post).filter(|b| b.expects(number)) else {
                         let _ = to.write(&ToPilot::Quit); // no such pilot is expected
                         continue;
@@ -504,17 +507,17 @@ impl<'p> Slurm<'p> {
                     self.find_made(post);
                     self.seat(post);
                 }
-                Heard::Refused { post, number, why } => {
+                PilotEvent::Refused { post, number, why } => {
                     let slot = self.slots.get_mut(&post).filter(|b| b.expects(number));
                     if let Some(slot) = slot {
                         slot.refuse(why);
                     }
                 }
-                Heard::Said(link, what) => {
+                PilotEvent::Message(link, what) => {
                     let Some(&post) = self.links.get(&link) else { continue };
                     self.hear(post, what);
                 }
-                Heard::Left(link) => {
+                PilotEvent::Disconnected(link) => {
                     let Some(post) = self.links.remove(&link) else { continue };
                     if let Some(slot) = self.slots.get_mut(&post) {
                         slot.leave();
@@ -528,7 +531,7 @@ impl<'p> Slurm<'p> {
         }
     }
 
-    fn hear(&mut self, post: Post, what: FromPilot) {
+    fn hear(&mut self, post: SlotId, what: FromPilot) {
         match what {
             FromPilot::Begun { label, process } => {
                 self.events.begun(&label, process);
@@ -545,7 +548,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// Something has come of a job.
-    fn take(&mut self, post: Post, made: JobResult) {
+    fn take(&mut self, post: SlotId, made: JobResult) {
         let op = made.label.op;
         self.told.push(op);
         if let Some(slot) = self.slots.get_mut(&post) {
@@ -557,8 +560,8 @@ impl<'p> Slurm<'p> {
         }
     }
 
-    /// Takes what a pilot has kept because nobody listened.
-    fn find_made(&mut self, post: Post) {
+    /// Takes outcomes that a pilot has kept while there was no engine.
+    fn find_made(&mut self, post: SlotId) {
         let Some(slot) = self.slots.get(&post) else { return };
         let kept = self.places.kept();
         let ours = kept.into_iter().filter(|m| m.label.host == post.host && slot.knows(&m.label));
@@ -568,10 +571,10 @@ impl<'p> Slurm<'p> {
     }
 
     /// A pilot is there: its host can work, and what waited for it begins.
-    fn seat(&mut self, post: Post) {
+    fn seat(&mut self, post: SlotId) {
         let Some(slot) = self.slots.get_mut(&post) else { return };
         let first = !slot.is_there();
-        let ops = slot.seat();
+        let ops = slot.serve();
         let lease = slot.lease();
         if !ops.is_empty() {
             let why = "its pilot knows nothing of it".to_string();
@@ -589,7 +592,7 @@ impl<'p> Slurm<'p> {
         match said {
             Said::Taken(ticket, job) => match self.slots.get_mut(&ticket.post) {
                 Some(slot) if slot.number() == Some(ticket.number) => slot.taken(job),
-                _ => self.batch.cancel(job), // nobody wants it any more
+                _ => self.batch.cancel(job), // it is not needed any more
             },
             Said::NotTaken { ticket, why, refusal } => {
                 if let Some(slot) = self.slots.get_mut(&ticket.post) {
@@ -629,7 +632,7 @@ impl<'p> Slurm<'p> {
             let Some(slot) = self.slots.get_mut(&post) else { continue };
             let patience = if post.only.is_some() { RETURN + VERDICT } else { RETURN };
             if let Some(why) = slot.is_gone(patience) {
-                // It may have made something that nobody heard of.
+                // It may have kept outcomes that were not received.
                 self.find_made(post);
                 self.lose(post, why);
             }
@@ -639,7 +642,7 @@ impl<'p> Slurm<'p> {
                 self.links.retain(|_, p| *p != post);
                 continue; // it is gone at the next look
             }
-            if slot.is_vain() {
+            if slot.is_exhausted() {
                 self.give_up(post);
             } else if self.listed && slot.needs_pilot() {
                 due.push(post);
@@ -649,7 +652,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// A pilot is gone with all it had under way.
-    fn lose(&mut self, post: Post, why: String) {
+    fn lose(&mut self, post: SlotId, why: String) {
         let Some(slot) = self.slots.get_mut(&post) else { return };
         let name = &self.platform.host(post.host).name;
         // A job for one task ended because the task used more memory than the job had.
@@ -687,7 +690,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// Pilots for a post never call: it would not help to go on.
-    fn give_up(&mut self, post: Post) {
+    fn give_up(&mut self, post: SlotId) {
         let Some(slot) = self.slots.get_mut(&post) else { return };
         let why = slot.give_up();
         match slot.lease() {
@@ -717,8 +720,8 @@ impl<'p> Slurm<'p> {
         self.given_up.as_ref().filter(|_| self.slots.values().all(vain) && !leasable())
     }
 
-    /// Ends a pilot that nobody needs any more.
-    fn dismiss(&mut self, post: Post) {
+    /// Ends a pilot that is not needed any more.
+    fn dismiss(&mut self, post: SlotId) {
         let Some(mut slot) = self.slots.remove(&post) else { return };
         if !slot.tell(&ToPilot::Quit)
             && let Some(job) = slot.batch_job()
@@ -762,12 +765,12 @@ impl Executor for Slurm<'_> {
         self.settling = true;
         if self.options.mode == Mode::Pilots {
             for host in self.platform.host_ids() {
-                self.slots.entry(Post { host, only: None }).or_insert_with(PilotSlot::awaited);
+                self.slots.entry(SlotId { host, only: None }).or_insert_with(PilotSlot::awaited);
             }
         }
         for label in under_way {
             let only = (self.options.mode == Mode::Job).then_some(label.op);
-            let post = Post { host: label.host, only };
+            let post = SlotId { host: label.host, only };
             let slot = self.slots.entry(post).or_insert_with(PilotSlot::awaited);
             slot.expect(label.clone());
             if self.options.pilots.is_some() {
@@ -800,13 +803,13 @@ impl Executor for Slurm<'_> {
 
     fn begin(&mut self, job: Job) -> Accepted {
         let only = (self.options.mode == Mode::Job).then_some(job.label.op);
-        let post = Post { host: job.label.host, only };
+        let post = SlotId { host: job.label.host, only };
         self.slots.entry(post).or_insert_with(PilotSlot::wanted).begin(job)
     }
 
     fn room(&self, host: HostId) -> Room {
         let whole = self.whole.get(&host).copied().unwrap_or(f64::INFINITY);
-        match (self.options.mode, self.slots.get(&Post { host, only: None })) {
+        match (self.options.mode, self.slots.get(&SlotId { host, only: None })) {
             (Mode::Pilots, Some(slot)) => {
                 let (left, safety) = (slot.left(), self.options.wall_safety);
                 Room { left, whole, grace: GRACE.min(GRACE_PART * whole), safety }
@@ -818,13 +821,13 @@ impl Executor for Slurm<'_> {
     }
 
     fn outgrown(&mut self, host: HostId) {
-        if let Some(slot) = self.slots.get_mut(&Post { host, only: None }) {
+        if let Some(slot) = self.slots.get_mut(&SlotId { host, only: None }) {
             slot.outgrow();
         }
     }
 
     fn stop(&mut self, op: OpId, at_once: bool) {
-        let holds = |(_, slot): &(&Post, &mut PilotSlot)| slot.has(op);
+        let holds = |(_, slot): &(&SlotId, &mut PilotSlot)| slot.has(op);
         let Some((&post, slot)) = self.slots.iter_mut().find(holds) else { return };
         if let Some(job) = slot.withdraw(op) {
             // It has not begun.
@@ -841,7 +844,7 @@ impl Executor for Slurm<'_> {
         if self.options.mode == Mode::Job {
             return Ok(Accepted::Running); // every job comes with its machine
         }
-        let slot = self.slots.entry(Post { host, only: None }).or_insert_with(PilotSlot::wanted);
+        let slot = self.slots.entry(SlotId { host, only: None }).or_insert_with(PilotSlot::wanted);
         slot.order(lease);
         Ok(if slot.is_there() { Accepted::Running } else { Accepted::Waiting })
     }
@@ -869,9 +872,9 @@ impl Executor for Slurm<'_> {
         self.told.drain(..).for_each(|op| self.places.forget(op));
         if std::mem::take(&mut self.settling) {
             let idle = self.slots.iter().filter(|(_, slot)| !slot.is_wanted());
-            let idle: Vec<Post> = idle.map(|(post, _)| *post).collect();
+            let idle: Vec<SlotId> = idle.map(|(post, _)| *post).collect();
             idle.into_iter().for_each(|post| self.dismiss(post));
-            // Nobody asks for what is left of jobs that were begun again.
+            // Remains of jobs that were begun again are not needed.
             for made in self.places.kept() {
                 if !self.slots.values().any(|slot| slot.knows(&made.label)) {
                     self.places.forget(made.label.op);
@@ -889,7 +892,7 @@ impl Executor for Slurm<'_> {
         }
         let mut outlook = Liveness::Hopeless;
         for slot in self.slots.values().filter(|slot| !slot.is_there()) {
-            match slot.hope() {
+            match slot.liveness() {
                 Liveness::Revives => return Liveness::Revives,
                 Liveness::Unknown => outlook = Liveness::Unknown,
                 _ => {}
@@ -908,7 +911,7 @@ impl Executor for Slurm<'_> {
 }
 
 impl Slurm<'_> {
-    fn posts(&self) -> Vec<Post> {
+    fn posts(&self) -> Vec<SlotId> {
         self.slots.keys().copied().collect()
     }
 }
