@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 /// Tasks that were done after failures that people are shown.
 const SHOWN: usize = 10;
 
+/// Most failed tasks whose files are named.
+const NAMED: usize = 20;
+
 /// Exit code of shells that find no such program.
 const NOT_FOUND: i32 = 127;
 
@@ -122,14 +125,14 @@ pub fn failures(problem: &Problem<'_>, finished: &FinishedRun, width: usize) -> 
             ]);
         }
         text += &format!("\n{}", table.render(width));
-        for last in tasks.iter().filter_map(|attempts| attempts.last()).take(SHOWN) {
+        for last in tasks.iter().filter_map(|attempts| attempts.last()).take(NAMED) {
             let name = printable(&last.name);
             text += &match stderr(finished, last) {
                 Some(path) => format!("  stderr of {name}: {}\n", path.display()),
                 None => format!("  {name} wrote nothing to stderr\n"),
             };
         }
-        if tasks.len() > SHOWN {
+        if tasks.len() > NAMED {
             text += "  'slackline log RUN --failed' shows what all of them said\n";
         }
     };
