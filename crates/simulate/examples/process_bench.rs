@@ -50,7 +50,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
                 "turns" => {
                     for _ in 0..steps {
-                        let child = p.spawn("child", p.host(), |p| async move { p.sleep(1.0).await });
+                        let child =
+                            p.spawn("child", p.host(), |p| async move { p.sleep(1.0).await });
                         p.join(child).await?;
                     }
                 }
