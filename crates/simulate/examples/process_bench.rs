@@ -1,5 +1,5 @@
 //! Cost of processes, for comparison with `ci/simgrid/switches.cpp`: `process_bench PLATFORM
-//! yield|sleep|message|spawn PROCESSES STEPS`.
+//! yield|sleep|message|spawn|turns PROCESSES STEPS`; in `turns` each process starts STEPS others, one after the other.
 
 #![allow(clippy::print_stdout, reason = "an example that reports on the terminal")]
 
@@ -46,6 +46,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                         } else {
                             p.receive(&mailbox).await?;
                         }
+                    }
+                }
+                "turns" => {
+                    for _ in 0..steps {
+                        let child =
+                            p.spawn("child", p.host(), |p| async move { p.sleep(1.0).await });
+                        p.join(child).await?;
                     }
                 }
                 _ => p.sleep(1.0).await?,
