@@ -453,23 +453,19 @@ struct Rows<'t> {
 
 impl<'t> Rows<'t> {
     fn of(text: &'t str, run: &mut RecordedRun) -> Result<Rows<'t>> {
-        let mut number = 0;
-        let mut at = 0;
-        let mut next = || {
-            let begin = at;
-            let row = row_at(text, begin).filter(|_| begin < text.len())?;
-            at = begin + row.len() + 1;
+        let (mut number, mut at) = (0, 0);
+        let mut cells: Vec<&str> = Vec::new();
+        let header: Vec<&str> = loop {
+            if at >= text.len() {
+                return Err(FormatError::new("empty"));
+            }
+            let row = split(text, at, &mut cells);
+            at += row.len() + 1;
             number += 1;
-            Some((number, begin, row))
-        };
-        let header = loop {
-            match next() {
-                Some((_, _, row)) if row.trim().is_empty() => {}
-                Some((_, _, row)) => break row,
-                None => return Err(FormatError::new("empty")),
+            if !row.trim().is_empty() {
+                break cells.iter().map(|name| name.trim()).collect();
             }
         };
-        let header: Vec<&str> = header.split('\t').map(str::trim).collect();
         let column = |name: &str| header.iter().position(|c| *c == name);
         if column("name").is_none() && column("process").is_none() {
             return Err(FormatError::at(1, 1, "has neither a column 'name' nor 'process'"));
@@ -477,13 +473,15 @@ impl<'t> Rows<'t> {
         let columns = Columns::of(&column);
         let width = header.len();
         let mut order = Vec::with_capacity(text.len() / 160);
-        let mut cells: Vec<&str> = Vec::with_capacity(width);
         let mut cut = 0;
-        while let Some((number, begin, row)) = next() {
+        while at < text.len() {
+            let begin = at;
+            let row = split(text, begin, &mut cells);
+            at += row.len() + 1;
+            number += 1;
             if row.trim_start().is_empty() {
                 continue;
             }
-            split(row, &mut cells);
             if cells.len() > width {
                 let message = format!("{} values under {width} columns", cells.len());
                 return Err(FormatError::at(number, 1, message));
@@ -511,32 +509,27 @@ impl<'t> Rows<'t> {
     fn lines<'r>(&'r self) -> impl Iterator<Item = Line<'t>> + use<'r, 't> {
         let mut cells: Vec<&str> = Vec::with_capacity(self.width);
         self.order.iter().filter_map(move |&(_, begin)| {
-            split(row_at(self.text, begin)?, &mut cells);
+            split(self.text, begin, &mut cells);
             // What cannot be a line was an error before.
             self.columns.line(&|column| cells[column]).ok()
         })
     }
 }
 
-/// The row that begins at a byte, without its line end.
-fn row_at(text: &str, begin: usize) -> Option<&str> {
-    let rest = text.get(begin..)?;
-    let end = rest.bytes().position(|b| b == b'\n').unwrap_or(rest.len());
-    let row = &rest[..end];
-    Some(row)
-}
-
-/// The cells between tabs.
-fn split<'t>(row: &'t str, cells: &mut Vec<&'t str>) {
+/// The row that begins at a byte, without its line end, and its cells between tabs.
+fn split<'t>(text: &'t str, begin: usize, cells: &mut Vec<&'t str>) -> &'t str {
     cells.clear();
-    let mut begin = 0;
-    for (at, byte) in row.bytes().enumerate() {
-        if byte == b'\t' {
-            cells.push(&row[begin..at]);
-            begin = at + 1;
+    let rest = &text[begin..];
+    let mut from = 0;
+    for at in memchr::memchr2_iter(b'\t', b'\n', rest.as_bytes()) {
+        cells.push(&rest[from..at]);
+        if rest.as_bytes()[at] == b'\n' {
+            return &rest[..at];
         }
+        from = at + 1;
     }
-    cells.push(&row[begin..]);
+    cells.push(&rest[from..]);
+    rest
 }
 
 /// The date by which lines are ordered.
