@@ -61,6 +61,17 @@ pub enum Note {
     Shown(Vec<String>),
     /// Files that the run is about to delete from all its stores: nobody needs them now.
     Deleted(Vec<String>),
+    /// The time of the batch job that made an attempt was over before the attempt.
+    TooShort {
+        /// The task.
+        task: TaskId,
+        /// Seconds that the attempt had run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ran: Option<f64>,
+        /// Seconds that the next batch job for the task asks for at least.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asks: Option<f64>,
+    },
     /// The run was stopped by its user.
     Stopped,
     /// The run is over.

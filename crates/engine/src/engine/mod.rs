@@ -16,6 +16,7 @@ mod safe;
 mod signals;
 mod staging;
 mod stall;
+mod stays;
 mod storage;
 mod transfers;
 
@@ -192,6 +193,8 @@ pub(crate) struct Engine<'b, 'r> {
     staging: Staging,
     stores: Stores,
     leases: Leases,
+    /// When the backend was last told how much work is left for hosts that are served for a limited time.
+    told_backlogs: f64,
 }
 
 impl<'b, 'r> Engine<'b, 'r> {
@@ -279,6 +282,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             staging: Staging::default(),
             stores,
             leases,
+            told_backlogs: f64::NEG_INFINITY,
         }
     }
 
@@ -362,6 +366,7 @@ impl<'b, 'r> Engine<'b, 'r> {
                 return Ok(Ending::CannotFinish(self.describe_stall()));
             }
             self.instant.events.append(&mut self.instant.started);
+            self.tell_backlogs();
             let before = self.situation.now;
             let until = self.next_date();
             let reached = self.backend.next(until, &mut signals)?;
@@ -549,6 +554,7 @@ impl<'b, 'r> Engine<'b, 'r> {
                 SignalKind::HostChanged { host, availability } => {
                     self.host_changed(host, availability)
                 }
+                SignalKind::HostStays { host, stay } => self.host_stays(host, stay),
                 SignalKind::CopyLost { file, host } => self.copy_gone(file, host),
                 SignalKind::NetworkChanged { link } => {
                     network = true;

@@ -185,11 +185,16 @@ impl Engine<'_, '_> {
         let hosts = problem.hosts_of(procs);
         let first = procs.first().copied().unwrap_or(ProcId(0));
         let seconds = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
+        let mut is_served = false;
         for host in hosts {
             from = self.situation.pools.in_window(host, from, seconds);
+            is_served |= self.situation.pools.stay(host).is_some();
         }
         if approx::le(from, now) {
             return true;
+        }
+        if is_served && from.is_finite() {
+            self.await_stay(task, from);
         }
         self.holdings.opens = self.holdings.opens.min(from);
         false

@@ -2,6 +2,7 @@
 //! tells how they ended. When the engine is gone it finishes what it has under way, keeps the outcome of
 //! it in the folder of the run, and waits a while for an engine that resumes.
 
+use super::ENDLESS;
 use super::greeting::{self, Hello, Key, Refusal};
 use super::pilot_dir::PilotDir;
 use super::protocol::{FromPilot, JobTime, Post, Reader, ToPilot, Writer};
@@ -331,6 +332,9 @@ fn job_time() -> Option<(Instant, f64)> {
             (slurm_seconds(left)?, slurm_seconds(whole)?)
         }
     };
+    if whole >= ENDLESS {
+        return None;
+    }
     let left = Duration::try_from_secs_f64(left.max(0.0)).ok()?;
     Some((Instant::now().checked_add(left)?, whole))
 }
