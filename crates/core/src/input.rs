@@ -124,6 +124,9 @@ impl Sources {
                 platform
             }
         };
+        if let Some(found) = &measured {
+            estimates::warn_of_memory(found, (&document.workflow, &platform), context);
+        }
         Ok(Loaded { place: self.platform.clone(), ..Loaded::of(document, format, platform) })
     }
 }

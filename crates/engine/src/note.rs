@@ -110,6 +110,9 @@ pub struct Made {
     /// Seconds it would have taken at the reference speed of its workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+    /// Most memory that it had, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<u64>,
 }
 
 /// A file that a task wrote.

@@ -9,8 +9,9 @@ use common::{grid, with_backend, workflow};
 use slackline_engine::{Ending, Execution, Journal, Outcome, Record, Signal, SignalKind};
 use slackline_model::problem::Stay;
 use slackline_model::{HostId, Platform, TaskId, Workflow};
-use slackline_react::{Options, Policy, Situation, registry as policies};
-use slackline_schedule::registry;
+use slackline_react::registry::{self as policies, Options};
+use slackline_react::{Policy, Situation};
+use slackline_schedule::{Planner, Request, registry};
 use std::sync::Arc;
 
 /// One second, then 10 and 30.
@@ -21,7 +22,7 @@ fn three_tasks() -> (Workflow, Platform) {
 
 fn policy(name: &str) -> Box<dyn Policy> {
     let entry = policies::ALL.iter().find(|entry| entry.name == name).unwrap();
-    entry.policy(&Options::new(registry::find("heft").unwrap().into())).unwrap()
+    entry.policy(&Options::new(Planner::from(registry::find("heft").unwrap()))).unwrap()
 }
 
 fn stay(ends: f64) -> Stay {
@@ -71,7 +72,7 @@ fn planners_count_on_no_more_time_than_there_is() {
     now.set_stay(HostId(0), Some(stay(25.0)));
     for name in ["heft", "peft", "cpop", "dls", "minmin", "maxmin", "best", "exact"] {
         let problem = now.nominal_problem().unwrap();
-        let request = slackline_schedule::Request::default();
+        let request = Request::default();
         let plan = registry::find(name).unwrap().plan(&problem, &request).unwrap();
         assert_eq!(plan.makespan(), 60.0, "{name}");
     }

@@ -29,6 +29,7 @@ use crate::attempt::{AttemptError, KIND_VARIABLE, NODES_VARIABLE};
 use crate::attempt_pool::{Job, JobListener, JobResult, Label};
 use crate::folder::{Note, RunFolder};
 use crate::machine_backend::{EventSender, Executor, ExecutorEvent, HostEvent, Room};
+use crate::surroundings::Need;
 use pilot_dir::PilotDir;
 use pilot_server::{Heard, LinkId, PilotServer};
 use pilot_slot::PilotSlot;
@@ -126,6 +127,8 @@ pub struct SlurmOptions {
     pub patience: f64,
     /// Ratio of the time that a pilot must have left for a task to its estimate.
     pub wall_safety: f64,
+    /// What tasks need around them, which pilots look for on their nodes.
+    pub needs: Vec<Need>,
     /// Names the run among all others.
     pub run: String,
     /// The program that pilots run.
@@ -159,6 +162,10 @@ pub struct Slurm<'p> {
     listed: bool,
     /// A run was taken up: pilots that nobody asks for now are sent away.
     settling: bool,
+    /// Requirement of tasks that a node does not meet, while none has begun.
+    lacking: Option<String>,
+    /// Whether a task has begun.
+    has_begun: bool,
     /// Reason why the last host with a permanent pilot was given up.
     given_up: Option<String>,
     /// When the number of pilots was last considered.
@@ -184,6 +191,7 @@ impl<'p> Slurm<'p> {
         let failed =
             |e: std::io::Error| BackendError::Machines(format!("the folder of the pilots: {e}"));
         places.make().map_err(failed)?;
+        places.need(&options.needs).map_err(failed)?;
         let drive = places.begin_drive().map_err(failed)?;
         let keys = places.keys().map_err(failed)?;
         let (tell_heard, heard) = channel();
@@ -230,6 +238,8 @@ impl<'p> Slurm<'p> {
             told,
             listed,
             settling,
+            lacking: None,
+            has_begun: false,
             given_up: None,
             scaled: Instant::now(),
             idle: BTreeMap::new(),
@@ -483,10 +493,11 @@ impl<'p> Slurm<'p> {
 
     /// The result of a batch job for one task that ended because its time was over: the next asks for more.
     fn time_is_over(&mut self, post: Post) -> Option<JobResult> {
-        let job = self.slots.get(&post)?.held_job()?;
-        let label = job.label.clone();
+        let slot = self.slots.get(&post)?;
+        let label = slot.held_label()?.clone();
         // An engine before this one may have asked.
-        let asked = self.asked.get(&label.task).or(self.whole.get(&post.host)).copied();
+        let least = self.too_short.get(&label.task).copied();
+        let asked = self.asked.get(&label.task).copied().or(slot.whole()).or(least);
         let after = asked.map_or(String::new(), |asked| format!(" of {}", fmt_seconds(asked)));
         let why = format!("TIMEOUT: the time{after} of its batch job was over");
         if let Some(asked) = asked {
@@ -502,7 +513,15 @@ impl<'p> Slurm<'p> {
     fn listen(&mut self) {
         while let Ok(heard) = self.heard.try_recv() {
             match heard {
-                Heard::Joined { link, to, post, number, running, time }
+                Heard::Joined { mut to, post, number, lacks: Some(why), .. } => {
+                    let _ = to.write(&ToPilot::Quit); // it may be gone
+                    if let Some(slot) = self.slots.get_mut(&post) {
+                        slot.refuse(why.clone());
+                        slot.not_taken(number, why.clone(), Refusal::ForGood);
+                    }
+                    self.lacking.get_or_insert(why);
+                }
+                Heard::Joined { link, to, post, number, running, time, .. }
                     if running.is_empty()
                         && self.slots.get(&post).is_some_and(|slot| slot.is_next(number)) =>
                 {
@@ -511,7 +530,7 @@ impl<'p> Slurm<'p> {
                         slot.join_next(link, to, time);
                     }
                 }
-                Heard::Joined { link, mut to, post, number, running, time } => {
+                Heard::Joined { link, mut to, post, number, running, time, .. } => {
                     // It was taken over from before an engine died: what it has under way counts.
                     if let Some(slot) = self.slots.get_mut(&post).filter(|b| b.is_next(number)) {
                         slot.succeed();
@@ -585,6 +604,7 @@ impl<'p> Slurm<'p> {
     fn hear(&mut self, post: Post, what: FromPilot) {
         match what {
             FromPilot::Begun { label, process } => {
+                self.has_begun = true;
                 self.events.begun(&label, process);
                 self.events.tell(ExecutorEvent::JobStarted(label.op));
             }
@@ -1029,6 +1049,9 @@ impl Executor for Slurm<'_> {
         self.tend();
         self.scale();
         host_events.append(&mut self.host_events);
+        if let Some(why) = self.lacking.take().filter(|_| !self.has_begun) {
+            return Err(BackendError::Machines(why));
+        }
         match self.is_hopeless() {
             Some(why) => Err(BackendError::Machines(why.clone())),
             None => Ok(()),

@@ -9,6 +9,8 @@ use super::protocol::{FromPilot, JobTime, Post, Reader, ToPilot, Writer};
 use super::slurm_client::say;
 use crate::attempt::{AttemptError, HOST_VARIABLE, Process, TASK_VARIABLE, end_orphans};
 use crate::attempt_pool::{Crew, Job, JobListener, JobResult, Label};
+use crate::detect::local::host_name;
+use crate::surroundings;
 use slackline_engine::OpId;
 use slackline_model::HostId;
 use std::collections::BTreeMap;
@@ -98,6 +100,12 @@ impl Pilot {
             // What an earlier pilot for this host left has nobody any more.
             end_orphans(&self.run, &[(HOST_VARIABLE, &self.name)], &[]);
         }
+        // A job for one task finds out with its attempt.
+        let needs = if self.only.is_none() { places.needs() } else { Vec::new() };
+        let lacks = surroundings::lacks(&needs).into_iter().next();
+        let lacks = lacks.map(|(task, what)| {
+            format!("task '{task}' on node {} (host '{}'): {what}", host_name(), self.name)
+        });
         let (events, told) = channel();
         let teller = Arc::new(Teller(events.clone()));
         let crew = if self.only.is_some() { Crew::single(teller) } else { Crew::new(teller) };
@@ -110,6 +118,7 @@ impl Pilot {
             crew,
             jobs: BTreeMap::new(),
             time: job_time(),
+            lacks,
             link: None,
             calling: false,
             unreached: String::new(),
@@ -133,6 +142,8 @@ struct Duty<'p> {
     jobs: BTreeMap<OpId, Label>,
     /// When its batch job ends, and how many seconds it has in all.
     time: Option<(Instant, f64)>,
+    /// Requirement of tasks that this node does not meet.
+    lacks: Option<String>,
     link: Option<Writer<TcpStream>>,
     /// A thread tries to reach an engine.
     calling: bool,
@@ -244,7 +255,8 @@ impl Duty<'_> {
             let left = ends.saturating_duration_since(Instant::now()).as_secs_f64();
             JobTime { left, whole }
         });
-        self.tell(&FromPilot::Present { running, time });
+        let lacks = self.lacks.clone();
+        self.tell(&FromPilot::Present { running, time, lacks });
         self.answered = false;
         let (link, events) = (self.links, self.events.clone());
         let listener = std::thread::Builder::new().spawn(move || listen(link, from, &events));

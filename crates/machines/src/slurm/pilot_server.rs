@@ -60,6 +60,7 @@ pub(super) enum Heard {
         number: u32,
         running: Vec<Label>,
         time: Option<JobTime>,
+        lacks: Option<String>,
     },
     /// A pilot cannot be used, for the reason given.
     Refused { post: Post, number: u32, why: String },
@@ -304,10 +305,10 @@ fn read(link: LinkId, stream: &TcpStream, proven: Proven, tell: &impl Fn(Heard))
     stream.set_write_timeout(Some(SLOW))?;
     let to = Writer::new(stream.try_clone()?, to_pilot);
     let mut input = Reader::new(stream, to_engine);
-    let FromPilot::Present { running, time } = input.read()? else {
+    let FromPilot::Present { running, time, lacks } = input.read()? else {
         return Err(ErrorKind::InvalidData.into());
     };
-    tell(Heard::Joined { link, to, post, number, running, time });
+    tell(Heard::Joined { link, to, post, number, running, time, lacks });
     while let Ok(message) = input.read() {
         tell(Heard::Said(link, message));
     }

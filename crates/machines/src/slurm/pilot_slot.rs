@@ -82,6 +82,7 @@ pub(super) struct PilotSlot {
     given_up: bool,
     /// When the batch job of the pilot that is there ends, where that is known.
     ends: Option<Instant>,
+    whole: Option<f64>,
     /// The pilot has too little time left for something; since when it has nothing to do.
     outgrown: Option<Instant>,
 }
@@ -156,6 +157,16 @@ impl PilotSlot {
         let job = self.held_job()?;
         let of = job.attempt.env.iter().find(|(name, _)| name == variable);
         of.map(|(_, value)| value.clone())
+    }
+
+    /// A job that is held, also one that an engine before this one began.
+    pub(super) fn held_label(&self) -> Option<&Label> {
+        self.held.values().map(|held| &held.label).next()
+    }
+
+    /// Seconds of the batch job of the last pilot that called, where they are limited.
+    pub(super) fn whole(&self) -> Option<f64> {
+        self.whole
     }
 
     /// A job that is held, with what it is to do.
@@ -419,6 +430,7 @@ impl PilotSlot {
     ) -> bool {
         let fresh = self.pilot.as_ref().is_some_and(|pilot| pilot.own && !pilot.called);
         self.ends = time.and_then(ends_of);
+        self.whole = time.map(|time| time.whole);
         self.outgrown = None;
         self.last = self.last.max(number);
         let state = State::Runs;
