@@ -652,11 +652,12 @@ fn pilots_scale_with_the_work(cluster: &Cluster) {
     assert!((2..=3).contains(&most), "{most} pilots");
 }
 
-/// All options of a job in the words of `scontrol show job`: those of the platform, and those that follow from the task.
+/// All options of a job in the words of `scontrol show job`: those of the platform, and those that follow from the task. A
+/// QOS is shown where a cluster keeps accounts only (`stand_in.rs` has it).
 fn all_options_arrive(cluster: &Cluster) {
     let place = Place::new();
     let here = place.path().display().to_string();
-    let table = "[slurm]\npartition = \"main\"\naccount = \"physics\"\nqos = \"normal\"\n\
+    let table = "[slurm]\npartition = \"main\"\naccount = \"physics\"\n\
                  [slurm.kind.fast]\nconstraint = \"ssd\"\n[resources]\nsim = { amount = 2, slurm = true }\n";
     let nodes = SHARED.replace("shared-storage", "memory = \"2GB\"\ngpus = 2\nshared-storage");
     place.write("nodes.toml", format!("{nodes}{table}"));
@@ -670,9 +671,7 @@ fn all_options_arrive(cluster: &Cluster) {
     cluster.ok(&place, "run w.toml --platform nodes.toml --on slurm --mode job --folder r");
     let job = place.read("job");
     // Five minutes, and one to begin and to report.
-    for words in
-        ["Partition=main", "Account=physics", "QOS=normal", "Features=ssd", "TimeLimit=00:06:00"]
-    {
+    for words in ["Partition=main", "Account=physics", "Features=ssd", "TimeLimit=00:06:00"] {
         assert!(job.contains(words), "{words}: {job}");
     }
     assert!(job.contains("287M") && job.contains("sim"), "{job}");

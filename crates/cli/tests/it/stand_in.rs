@@ -203,6 +203,26 @@ fn a_job_whose_time_was_over_is_submitted_again_for_longer() {
     }
 }
 
+/// The words of jobs of a kind, and of pilots.
+#[test]
+fn options_of_the_platform_are_words_of_jobs() {
+    let task = "[task.a]\nkind = \"fast\"\ncommand = \"true\"\ntime = \"1s\"\nmemory = \"20MB\"\n";
+    for (line, partition) in [(JOBS, "gpu"), (PILOTS, "long")] {
+        let cluster = StandIn::new(task, "#!/bin/sh\n");
+        let platform = cluster.place.read("p.toml");
+        let table = "[slurm]\npartition = \"long\"\naccount = \"p1\"\nqos = \"high\"\nconstraint = \"ssd\"\n\
+                     [slurm.kind.fast]\npartition = \"gpu\"\n";
+        cluster.place.write("p.toml", platform + table);
+        cluster.run(line);
+        let words = cluster.words(1);
+        for word in
+            ["--account=p1", "--qos=high", "--constraint=ssd", &format!("--partition={partition}")]
+        {
+            assert!(words.lines().any(|own| own == word), "{word}: {words}");
+        }
+    }
+}
+
 /// What a batch job asked for after one was too short is known to an engine that resumes, whether the next one ended
 /// before, or while it drives the run.
 #[test]

@@ -195,6 +195,8 @@ pub(crate) struct Engine<'b, 'r> {
     leases: Leases,
     /// When the backend was last told how much work is left for hosts that are served for a limited time.
     told_backlogs: f64,
+    /// Up to when the stays of hosts were looked at.
+    saw_stays: f64,
 }
 
 impl<'b, 'r> Engine<'b, 'r> {
@@ -283,6 +285,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             stores,
             leases,
             told_backlogs: f64::NEG_INFINITY,
+            saw_stays: 0.0,
         }
     }
 

@@ -261,6 +261,7 @@ impl Engine<'_, '_> {
         if !self.situation.pools.has_windows() {
             return;
         }
+        self.see_stays_open();
         let now = self.situation.now;
         let hosts: Vec<HostId> = self.situation.platform.host_ids().collect();
         for host in hosts {
@@ -280,7 +281,7 @@ impl Engine<'_, '_> {
         let hosts = self.situation.platform.host_ids();
         let opens = hosts.flat_map(|h| self.situation.pools.windows(h)).map(|(from, _)| *from);
         let next = opens.filter(|&from| approx::gt(from, now)).fold(f64::INFINITY, f64::min);
-        next.min(self.holdings.next_date())
+        next.min(self.holdings.next_date()).min(self.next_stay())
     }
 
     /// Name of the pool that refuses a task which is to start at once.

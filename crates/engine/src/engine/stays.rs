@@ -10,7 +10,44 @@ use std::collections::BTreeMap;
 /// Least seconds between two accounts of the work that is left.
 const PACE: f64 = 1.0;
 
+/// The first date after this one at which the next is expected to serve a host.
+fn next_opening(stay: &Stay, after: f64) -> f64 {
+    let first = stay.ends + stay.gap;
+    if after < first {
+        return first;
+    }
+    let period = stay.whole + stay.gap;
+    if period <= 0.0 {
+        return f64::INFINITY;
+    }
+    let next = first + (((after - first) / period).floor() + 1.0) * period;
+    if next > after { next } else { next + period }
+}
+
 impl Engine<'_, '_> {
+    /// The next date at which another is expected to serve a host that is there, where nothing is under way and some
+    /// task waits for that.
+    pub(super) fn next_stay(&self) -> f64 {
+        let now = &self.situation;
+        if now.stays.is_empty() || !self.operations.ops.is_empty() || !self.anyone_waits_for_time()
+        {
+            return f64::INFINITY;
+        }
+        let there = now.stays.iter().filter(|(host, _)| now.is_alive(**host));
+        there.map(|(_, stay)| next_opening(stay, now.now)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Tells policies of hosts that somebody else is expected to serve since the last look.
+    pub(super) fn see_stays_open(&mut self) {
+        let (before, now) =
+            (std::mem::replace(&mut self.saw_stays, self.situation.now), &self.situation);
+        let opened = |(host, stay): &(&HostId, &Stay)| {
+            now.is_alive(**host) && next_opening(stay, before) <= now.now
+        };
+        let opened: Vec<HostId> = now.stays.iter().filter(opened).map(|(host, _)| *host).collect();
+        self.instant.events.extend(opened.into_iter().map(Event::HostChanged));
+    }
+
     /// Somebody serves a host for another time than was known.
     pub(super) fn host_stays(&mut self, host: HostId, stay: Option<Stay>) {
         let bound = self.situation.pools.bind();
@@ -101,6 +138,23 @@ impl Engine<'_, '_> {
             backlog.waits |= anywhere.waits;
         }
         backlogs
+    }
+
+    /// Whether some task could begin but for the time that is left.
+    fn anyone_waits_for_time(&self) -> bool {
+        let situation = &self.situation;
+        let Ok(problem) = situation.nominal_problem() else { return false };
+        situation.workflow.tasks().any(|task| {
+            let width = situation.workflow.width(task).0;
+            let at = |host: HostId| {
+                let proc = problem.procs_of(host).next().map(ProcId)?;
+                let seconds = problem.exec_wide(task, problem.class_of(proc), width);
+                seconds.is_finite().then_some(seconds)
+            };
+            let first = self.queues.assigned(task).and_then(|procs| procs.first());
+            let host = first.map(|proc| situation.host_of[proc.index()]);
+            !situation.tasks.cannot_run(task) && self.waits_for_time(task, host, &at)
+        })
     }
 
     /// Whether a task could begin but for the time that is left on its host, or, where it has none, on all that are

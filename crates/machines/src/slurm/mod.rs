@@ -1002,10 +1002,7 @@ impl Executor for Slurm<'_> {
 
     fn expect(&mut self, host: HostId, backlog: Backlog) {
         if let Some(slot) = self.slots.get_mut(&Post { host, only: None }) {
-            slot.expect_work(backlog.seconds);
-            if backlog.waits {
-                slot.outgrow();
-            }
+            slot.expect_work(backlog.seconds, backlog.waits);
         }
     }
 

@@ -85,6 +85,8 @@ pub(super) struct PilotSlot {
     whole: Option<f64>,
     /// The pilot has too little time left for something; since when it has nothing to do.
     outgrown: Option<Instant>,
+    /// The same, by what the engine has said last of the work that is left.
+    waits: Option<Instant>,
 }
 
 impl PilotSlot {
@@ -110,6 +112,7 @@ impl PilotSlot {
         self.leave();
         (self.wanted, self.there, self.pilot) = (false, false, None);
         (self.ends, self.outgrown, self.rest, self.ended) = (None, None, None, None);
+        self.waits = None;
         job
     }
 
@@ -252,7 +255,7 @@ impl PilotSlot {
             self.leave();
         }
         self.pilot = Some(next.pilot);
-        (self.ends, self.outgrown, self.rest) = (next.ends, None, None);
+        (self.ends, self.outgrown, self.waits, self.rest) = (next.ends, None, None, None);
         let (id, to) = next.link?;
         self.link = Some(to);
         (self.left, self.ended, self.refused, self.trials) = (None, None, None, 0);
@@ -267,9 +270,10 @@ impl PilotSlot {
         }
     }
 
-    /// Seconds of work that is left here.
-    pub(super) fn expect_work(&mut self, seconds: f64) {
+    /// Seconds of work that is left here, and whether some of it waits for more time than the pilot has.
+    pub(super) fn expect_work(&mut self, seconds: f64, waits: bool) {
         self.backlog = Some((seconds, Instant::now()));
+        self.waits = waits.then(|| self.waits.unwrap_or_else(Instant::now));
     }
 
     /// Whether the next pilot is to be asked for: the one that is there ends in so many seconds or fewer, and has too
@@ -431,7 +435,7 @@ impl PilotSlot {
         let fresh = self.pilot.as_ref().is_some_and(|pilot| pilot.own && !pilot.called);
         self.ends = time.and_then(ends_of);
         self.whole = time.map(|time| time.whole);
-        self.outgrown = None;
+        (self.outgrown, self.waits) = (None, None);
         self.last = self.last.max(number);
         let state = State::Runs;
         match &mut self.pilot {
@@ -527,10 +531,14 @@ impl PilotSlot {
     /// Whether a new pilot would be of more use: this one has too little time left for what is to be
     /// done, and has had nothing to do for a while.
     pub(super) fn should_renew(&mut self, idle: Duration) -> bool {
-        if self.outgrown.is_some() && !self.held.is_empty() {
-            self.outgrown = Some(Instant::now());
+        if !self.held.is_empty() {
+            let now = Instant::now();
+            for since in [&mut self.outgrown, &mut self.waits].into_iter().flatten() {
+                *since = now;
+            }
         }
-        let waits = self.outgrown.is_some_and(|since| since.elapsed() >= idle);
+        let long = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() >= idle);
+        let waits = long(self.outgrown) || long(self.waits);
         waits && self.there && self.lease.is_none()
     }
 
@@ -539,7 +547,7 @@ impl PilotSlot {
         self.tell(&ToPilot::Quit);
         self.leave();
         self.pilot = None;
-        (self.ends, self.outgrown, self.rest) = (None, None, None);
+        (self.ends, self.outgrown, self.waits, self.rest) = (None, None, None, None);
         self.ended = Some("it has too little time left for the next task".to_string());
     }
 
