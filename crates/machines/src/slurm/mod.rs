@@ -740,7 +740,8 @@ impl<'p> Slurm<'p> {
         self.next_links.remove(&link);
         self.links.insert(link, post);
         if left.is_finite() {
-            self.whole.insert(post.host, left);
+            // Some of its time went by while it waited for its turn: others may have more.
+            self.whole.entry(post.host).or_insert(left);
         }
         self.tell_stay(post);
         self.seat(post);
@@ -966,6 +967,7 @@ impl Executor for Slurm<'_> {
         kept.extend(under_way.iter().filter(|l| self.told.contains(&l.op)).cloned());
         for (post, slot) in &mut self.slots {
             kept.extend(slot.keep_expected());
+            self.has_begun |= !kept.is_empty();
             let is_served = slot.is_wanted() || self.options.pilots.is_some();
             if post.only.is_none() && is_served && !slot.is_there() {
                 let why = "its pilot has not called again".to_string();
