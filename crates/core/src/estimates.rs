@@ -160,7 +160,8 @@ fn memory_warnings(estimates: &Estimates, workflow: &Workflow, platform: &Platfo
         if worst.as_ref().is_none_or(|(ratio, _)| bytes / has > *ratio) {
             let together = if count == 1 { "it alone" } else { "those that may run together" };
             let text = format!(
-                "{} declare no memory and used up to {}: {together} could need {} of the {} of '{}' (plans keep to                  what `memory` of a task says)",
+                "{} used up to {} of memory without a declared demand: {together} could need {} of the {} of '{}' \
+                 (plans keep to what `memory` of a task says)",
                 whose(task),
                 fmt_bytes(own),
                 fmt_bytes(bytes),

@@ -1060,7 +1060,9 @@ impl Executor for Slurm<'_> {
     fn heard(&mut self) {
         self.told.drain(..).for_each(|op| self.places.forget(op));
         if std::mem::take(&mut self.settling) {
-            let idle = self.slots.iter().filter(|(_, slot)| !slot.is_wanted());
+            // A job for one task is wanted as long as the task is under way.
+            let is_idle = |slot: &PilotSlot| !slot.is_wanted() && slot.held_label().is_none();
+            let idle = self.slots.iter().filter(|(_, slot)| is_idle(slot));
             let idle: Vec<Post> = idle.map(|(post, _)| *post).collect();
             idle.into_iter().for_each(|post| self.dismiss(post));
             // Nobody asks for what is left of jobs that were begun again.
