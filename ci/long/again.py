@@ -3,8 +3,8 @@
 
     ci/long/again.py SLACKLINE FOLDER table [--snakemake PROGRAM]    what is redone after each sort of change
     ci/long/again.py SLACKLINE FOLDER kill [--times 200] [--seed 1]  kill -9 at random moments, with edits in between
-    ci/long/again.py SLACKLINE FOLDER overhead [--tasks 4000]        seconds per task beside `make -j2`, and of a run with nothing to do
-    ci/long/again.py SLACKLINE FOLDER samples [--tasks 4000]         a workflow over 1,000 samples in 20 lines, and again
+    ci/long/again.py SLACKLINE FOLDER overhead [--rounds 5]          seconds per task beside `make -j2`, and of a run with nothing to do
+    ci/long/again.py SLACKLINE FOLDER samples [--rounds 5]           the same of a workflow over 1,000 samples in 20 lines, with files
     ci/long/again.py SLACKLINE FOLDER predict                        a second run, predicted from the first
 
 Exit code 1 where something does not hold.
@@ -15,8 +15,10 @@ import json
 import os
 import pathlib
 import random
+import resource
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -445,33 +447,53 @@ def kill(arguments):
     return wrong + unexplained
 
 
-def overhead(arguments):
-    folder = arguments.folder / "overhead"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    toml, make = "", "all: " + " ".join(f"o{n}" for n in range(arguments.tasks)) + "\n"
-    for n in range(arguments.tasks):
-        toml += f'[task.t{n}]\ncommand = "echo {n} > o{n}"\noutputs = ["o{n}"]\ntime = "5ms"\n'
-        make += f"o{n}:\n\techo {n} > o{n}\n"
-    (folder / "w.toml").write_text(toml)
-    (folder / "Makefile").write_text(make)
+def timed(words, folder):
+    """Wall and processor seconds of a command and all that it starts."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = quiet(words, folder)
+    wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    return wall, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
-    def timed(words):
-        began = time.monotonic()
-        done = quiet(words, folder)
-        assert done.returncode == 0, done.stderr
-        return time.monotonic() - began
+
+def beside_make(arguments, write, number):
+    """Our run and make's by turns, each in a folder of its own: file systems are slow where many files were just
+    removed. Returns our last folder and the ratio of processor seconds."""
     ours, theirs = [], []
-    for _ in range(arguments.rounds):
-        shutil.rmtree(folder / "w.run", ignore_errors=True)
-        [path.unlink() for path in folder.glob("o*")]
-        ours.append(timed([arguments.slackline, "run", "w.toml", "-j", "2", "-q"]))
-        theirs.append(timed(["make", "-s", "-j2"]))
-    nothing = min(timed([arguments.slackline, "run", "w.toml", "-j", "2", "-q"]) for _ in range(3))
-    each = [1e3 * min(times) / arguments.tasks for times in (ours, theirs)]
-    print(f"{arguments.tasks} tasks: {each[0]:.2f} ms a task, make -j2 {each[1]:.2f} ms, ratio {each[0] / each[1]:.2f}; "
-          f"nothing to do: {nothing:.2f} s")
-    return int(each[0] > 1.5 * each[1]) + int(nothing > 1.0)
+    for round_ in range(arguments.rounds):
+        for name, words, times in [("make", ["make", "-s", "-j2"], theirs),
+                                   ("run", [arguments.slackline, "run", "w.toml", "-j", "2", "-q"], ours)]:
+            folder = arguments.folder / f"{arguments.what}-{name}-{round_}"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            write(folder)
+            times.append(timed(words, folder))
+    medians = [[statistics.median(column) for column in zip(*times)] for times in (ours, theirs)]
+    (wall, cpu), (wall_of_make, cpu_of_make) = medians
+    print(f"{number} tasks: {1e3 * wall / number:.2f} ms a task, {1e3 * cpu / number:.2f} ms of processors; make -j2 "
+          f"{1e3 * wall_of_make / number:.2f} and {1e3 * cpu_of_make / number:.2f} ms; ratios {wall / wall_of_make:.2f} "
+          f"and {cpu / cpu_of_make:.2f}")
+    return folder, cpu / cpu_of_make
+
+
+def nothing_to_do(arguments, folder):
+    seconds = min(timed([arguments.slackline, "run", "w.toml", "-j", "2", "-q"], folder)[0] for _ in range(3))
+    print(f"nothing to do: {seconds:.2f} s")
+    return seconds
+
+
+def overhead(arguments):
+    number = arguments.tasks
+
+    def write(folder):
+        toml, make = "", "all: " + " ".join(f"o{n}" for n in range(number)) + "\n"
+        for n in range(number):
+            toml += f'[task.t{n}]\ncommand = "echo {n} > o{n}"\noutputs = ["o{n}"]\ntime = "5ms"\n'
+            make += f"o{n}:\n\techo {n} > o{n}\n"
+        (folder / "w.toml").write_text(toml)
+        (folder / "Makefile").write_text(make)
+    folder, ratio = beside_make(arguments, write, number)
+    return int(ratio > 1.5) + int(nothing_to_do(arguments, folder) > 1.0)
 
 
 SAMPLES = '''[samples]
@@ -495,23 +517,22 @@ pack = { foreach = "sample", inputs = ["{sample}.sort", "{sample}.count"], outpu
 
 
 def samples(arguments):
-    folder = arguments.folder / "samples"
-    shutil.rmtree(folder, ignore_errors=True)
-    (folder / "raw").mkdir(parents=True)
-    (folder / "p.toml").write_text(SAMPLES)
-    number = arguments.tasks // 4
-    (folder / "samples.csv").write_text("sample\n" + "".join(f"S{n:04}\n" for n in range(number)))
-    for n in range(number):
-        (folder / f"raw/S{n:04}.txt").write_text(f"b{n}\na{n}\nc\nd\n")
-    seconds = []
-    for _ in range(4):
-        began = time.monotonic()
-        done = quiet([arguments.slackline, "run", "p.toml", "-j", "2", "--json"], folder)
-        seconds.append(time.monotonic() - began)
-        assert done.returncode == 0, done.stderr
-    results = len(list((folder / "p.run/results").iterdir()))
-    print(f"{4 * number} tasks in {len(SAMPLES.splitlines())} lines: {seconds[0]:.2f} s, {results} results; nothing to do: {min(seconds[1:]):.2f} s")
-    return int(min(seconds[1:]) > 1.0) + int(results != number)
+    names = [f"S{n:04}" for n in range(arguments.tasks // 4)]
+
+    def write(folder):
+        (folder / "raw").mkdir()
+        (folder / "w.toml").write_text(SAMPLES)
+        (folder / "samples.csv").write_text("sample\n" + "".join(f"{name}\n" for name in names))
+        make = "all: " + " ".join(f"{name}.gz" for name in names) + "\n"
+        for n, s in enumerate(names):
+            (folder / f"raw/{s}.txt").write_text(f"b{n}\na{n}\nc\nd\n")
+            make += (f"{s}.trim: raw/{s}.txt\n\thead -n 3 $^ > $@\n{s}.sort: {s}.trim\n\tsort $^ > $@\n"
+                     f"{s}.count: {s}.sort\n\twc -l < $^ > $@\n{s}.gz: {s}.sort {s}.count\n\tgzip -nc $< > $@\n")
+        (folder / "Makefile").write_text(make)
+    folder, ratio = beside_make(arguments, write, 4 * len(names))
+    results = len(list((folder / "w.run/results").iterdir()))
+    print(f"{len(SAMPLES.splitlines())} lines, {results} results")
+    return int(ratio > 1.5) + int(nothing_to_do(arguments, folder) > 1.0) + int(results != len(names))
 
 
 def predict(arguments):

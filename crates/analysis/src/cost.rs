@@ -46,7 +46,7 @@ impl Money {
                 per_workflow[part as usize] += money;
             }
         }
-        // What was leased and never used is everybody's.
+        // Unused leases are shared by all workflows.
         let idle = bills.iter().zip(&used).filter(|(_, used)| **used <= 0.0).map(|(bill, _)| bill);
         let share = idle.sum::<f64>() / per_workflow.len().max(1) as f64;
         per_workflow.iter_mut().for_each(|cost| *cost += share);

@@ -67,7 +67,10 @@ impl Chance {
         let (n, p) = (runs as f64, kept as f64 / runs as f64);
         let centre = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
         let margin = Z / (1.0 + Z * Z / n) * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-        Chance { share: p, low: (centre - margin).max(0.0), high: (centre + margin).min(1.0) }
+        // The ends of none and of all are exact.
+        let low = if kept == 0 { 0.0 } else { (centre - margin).max(0.0) };
+        let high = if kept == runs { 1.0 } else { (centre + margin).min(1.0) };
+        Chance { share: p, low, high }
     }
 }
 

@@ -11,7 +11,7 @@ use slackline_model::{HostId, Problem};
 pub struct LoadSeries(pub Vec<(f64, f64)>);
 
 impl LoadSeries {
-    /// The sum of changes.
+    /// Accumulates changes; those of one date make one step.
     fn of(mut changes: Vec<(f64, f64)>) -> LoadSeries {
         changes.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut steps: Vec<(f64, f64)> = Vec::with_capacity(changes.len());
@@ -53,20 +53,19 @@ impl LoadSeries {
     }
 }
 
-/// The three courses of a run.
+/// The three series of a run; dates in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loads {
     /// Workflows that had arrived and of which no task had begun.
     pub waiting: LoadSeries,
-    /// Workflows that had begun and had not ended; one that was given up ends with its last task.
+    /// Workflows that had begun and not ended; an abandoned one ends with its last task.
     pub running: LoadSeries,
-    /// Processors that were there, of machines that are leased only while they were, and computed
-    /// nothing.
+    /// Processors that were up (for leasable machines: leased) and idle.
     pub idle: LoadSeries,
 }
 
 impl Loads {
-    /// The courses of a run.
+    /// The series of a run. `served` are its workflows as [`crate::workflow_metrics::served`] returns them.
     pub fn of(problem: &Problem<'_>, outcome: &Outcome, served: &[Served]) -> Loads {
         let end = outcome.makespan;
         let mut busy_until = vec![0.0f64; outcome.arrived.len()];
@@ -134,7 +133,7 @@ mod tests {
         assert_eq!(course.means(8.0, 2), [2.0, 2.0]);
         assert_eq!(course.means(8.0, 4), [1.0, 3.0, 3.0, 1.0]);
         assert_eq!(LoadSeries::default().means(8.0, 2), [0.0, 0.0]);
-        // What happens at the end is not seen any more.
+        // A change at the end itself does not count.
         assert_eq!(course.most(2.0), 1.0);
     }
 }

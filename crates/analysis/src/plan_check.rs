@@ -1,10 +1,10 @@
-//! A plan against the simulator: what following it comes to when nothing goes wrong, and what made
-//! the difference.
+//! Check of a plan: its simulated makespan under the scenario's platform without failures or errors, and the causes of
+//! the difference from the planned one.
 //!
-//! Plans know the network as a lone transfer is charged. What they do not know is that transfers
-//! share links, how inputs on their way share them with everything else, and levels that change.
-//! Each is measured by leaving it out: the run with steady levels, and that with inputs everywhere
-//! against the plan's own dates without staging.
+//! Planners assume that each transfer has the network to itself and that levels are constant. They do not model contention
+//! between transfers, contention of input staging, and changing levels. Each effect is measured by a simulation without
+//! it: *levels* = simulated - simulated with steady levels; *sharing* = simulated with inputs everywhere - plan retimed
+//! without staging; *staging* is the rest.
 
 use slackline_engine::{Ending, Inputs, Recording, Settings, Stage, StageError};
 use slackline_model::platform::{Charges, Contention, Link, Network, Profile, Sharing};
@@ -18,7 +18,7 @@ use thiserror::Error;
 
 /// The workflow, the platform and the rules for a simulation of a plan.
 #[derive(Clone)]
-pub struct Ground {
+pub struct CheckSetup {
     /// The workflow of the plan.
     pub workflow: Arc<Workflow>,
     /// The platform of the plan.
@@ -27,27 +27,27 @@ pub struct Ground {
     pub models: Models,
     /// Hosts that hold the inputs.
     pub inputs: Inputs,
-    /// Date at which the simulation stops.
+    /// Date in seconds at which the simulation stops.
     pub until: f64,
 }
 
-/// A check is not requested explicitly, so it has to be quick.
+/// Most level changes of a simulation: a check is not requested explicitly, so it has to be quick.
 const MOST_CHANGES: f64 = 1e6;
 
 /// The simulated end of a plan, and the causes of its difference from the planned one, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Check {
-    /// Promised end.
+    /// Planned makespan.
     pub planned: f64,
-    /// Simulated end.
+    /// Simulated makespan.
     pub simulated: f64,
-    /// By transfers of results: mostly that they share links, where some link is shared.
+    /// Part of transfers between tasks: mostly contention for shared links.
     pub sharing: f64,
     /// Whether transfers can share a link at all.
     pub shared_links: bool,
-    /// By inputs on their way, beyond what the plan knows of them.
+    /// Part of input staging, beyond what the plan accounts for.
     pub staging: f64,
-    /// By levels of hosts and links that change.
+    /// Part of changing levels of hosts and links.
     pub levels: f64,
 }
 
@@ -63,9 +63,9 @@ pub enum CheckError {
     Stuck(String),
 }
 
-impl Ground {
-    /// Follows a plan that was made for a problem of this ground; `simulated` is what that comes to, where
-    /// it is known.
+impl CheckSetup {
+    /// Checks a plan for a problem of this setup. `simulated` is its simulated makespan where known; otherwise it is
+    /// simulated here.
     pub fn check(
         &self,
         problem: &Problem<'_>,
@@ -81,7 +81,7 @@ impl Ground {
         };
         let (here, there) = if problem.has_staging() {
             let still = steady.as_ref().unwrap_or(self);
-            let everywhere = Ground { inputs: Inputs::Everywhere, ..still.clone() };
+            let everywhere = CheckSetup { inputs: Inputs::Everywhere, ..still.clone() };
             let without = retime::makespan(&problem.without_staging(), plan);
             (without, everywhere.follow(plan)?)
         } else {
@@ -105,15 +105,15 @@ impl Ground {
         zones && contention != Contention::Free && self.platform.links().iter().any(shared)
     }
 
-    /// The ground without levels that change; none where all are steady.
-    fn steady(&self) -> Option<Ground> {
+    /// The setup with steady levels; none where all are steady already.
+    fn steady(&self) -> Option<CheckSetup> {
         let platform = self.platform.steady()?;
-        Some(Ground { platform: Arc::new(platform), ..self.clone() })
+        Some(CheckSetup { platform: Arc::new(platform), ..self.clone() })
     }
 
-    /// The simulated end of a plan.
+    /// The simulated makespan of a plan.
     pub fn follow(&self, plan: &Schedule) -> Result<f64, CheckError> {
-        let planner = &registry::ALL[0]; // never asked: no host is lost for good
+        let planner = &registry::ALL[0]; // not used: a static plan re-plans only when a host is lost for good
         let mut policy = StaticPlan::of_schedule(plan.clone(), planner, Transfers::Push);
         let (workflow, platform) = (self.workflow.clone(), self.platform.clone());
         let (models, inputs) = (self.models.clone(), self.inputs);
@@ -128,9 +128,8 @@ impl Ground {
     }
 }
 
-/// A date before which no run can end: of a workflow with its true run times, on a platform as its
-/// hosts and links are at their best. Sizes that are not what the workflow states, and links that
-/// may be better than stated, leave only computing to count.
+/// A lower bound on the makespan of any run, in seconds: for a workflow with actual run times, on hosts and links at
+/// their best levels. Transfers count only where sizes are as stated and no link can exceed its stated bandwidth.
 pub fn lower_bound(
     workflow: &Workflow,
     platform: &Platform,

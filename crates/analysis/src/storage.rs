@@ -1,9 +1,9 @@
-//! Storage that the files written by tasks need, place by place.
+//! Peak storage for the files that tasks write, per place.
 //!
-//! A place is a host, or the hosts that share their storage. A file takes its size where it is written
-//! from the start of its task, and where it is brought from the date it exists. With deletion after the
-//! last reader it goes from everywhere when the last task that reads it has ended; a copy already when
-//! no further reader runs at its place. Results stay; outside inputs do not count.
+//! A place is a host, or a group of hosts that share their storage. A file occupies its place of origin from the start of
+//! the task that writes it, and each place of a reader from the end of that task. With deletion after the last reader,
+//! the original is deleted at the end of the last reader anywhere, a copy at the end of the last reader at its place.
+//! Results stay; inputs of the workflow do not count.
 
 use slackline_model::{HostId, Placement, Problem, Schedule, approx};
 use std::collections::BTreeMap;
@@ -15,17 +15,17 @@ pub struct StoragePeak {
     pub host: HostId,
     /// Name of the place: the host, or the zone whose hosts share their storage.
     pub place: String,
-    /// Bytes at most, with deletion after the last reader.
+    /// Peak in bytes, with deletion after the last reader.
     pub peak: f64,
-    /// The first date at which that is so.
+    /// First date of that peak, in seconds.
     pub at: f64,
-    /// Bytes at most, without any deletion.
+    /// Peak in bytes without deletion.
     pub peak_kept: f64,
-    /// Bytes that it holds, if that is bounded.
+    /// Capacity in bytes, if bounded.
     pub capacity: Option<f64>,
 }
 
-/// The name of the place of a host, and what it holds.
+/// The name of the place of a host and its capacity: the outermost zone that shares storage, else the host.
 fn place(problem: &Problem<'_>, host: HostId) -> (String, Option<f64>) {
     let platform = problem.platform();
     let mut named = None;
@@ -43,11 +43,11 @@ fn place(problem: &Problem<'_>, host: HostId) -> (String, Option<f64>) {
     })
 }
 
-/// The peaks of all places at which a schedule puts files, by the first of their hosts; where the whole
-/// platform is bounded, its own after them.
+/// Peaks of all places that get files, ordered by the first host of each. Where the storage of the whole platform is
+/// bounded, its peak follows as the last one, with host 0.
 pub fn storage_peaks(problem: &Problem<'_>, schedule: &Schedule) -> Vec<StoragePeak> {
     let (workflow, platform) = (problem.workflow(), problem.platform());
-    // Per place: dates at which bytes come and go.
+    // Per place: (date, whether bytes are added, bytes).
     let mut changes: BTreeMap<HostId, Vec<(f64, bool, f64)>> = BTreeMap::new();
     let mut kept: BTreeMap<HostId, f64> = BTreeMap::new();
     for file in workflow.files() {
@@ -70,7 +70,7 @@ pub fn storage_peaks(problem: &Problem<'_>, schedule: &Schedule) -> Vec<StorageP
             changes.push((from, true, bytes));
             changes.extend(until.map(|until| (until, false, bytes)));
         };
-        // A reader that has no place may still come.
+        // It is kept while some reader is not scheduled.
         add(home, writer.start, (!stays && all).then_some(over));
         let mut copies: BTreeMap<HostId, f64> = BTreeMap::new();
         for reader in readers {
@@ -104,7 +104,7 @@ pub fn storage_peaks(problem: &Problem<'_>, schedule: &Schedule) -> Vec<StorageP
     peaks
 }
 
-/// The largest sum, and when it is first reached; what goes at a date goes before what comes.
+/// The largest sum and the first date at which it is reached. At one date (by `approx`), deletions come first.
 fn highest(mut changes: Vec<(f64, bool, f64)>) -> (f64, f64) {
     let key = |change: &(f64, bool, f64)| approx::sort_key(change.0);
     changes.sort_by(|a, b| key(a).total_cmp(&key(b)).then(a.1.cmp(&b.1)).then(a.0.total_cmp(&b.0)));

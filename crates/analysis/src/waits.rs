@@ -1,27 +1,28 @@
-//! The chain of waits that decided the makespan of a run, and the same run with less of one cause.
+//! The chain of waits that determined the makespan of a run (its critical path), and the makespan the run would have had
+//! without one of the causes.
 //!
-//! From the last end backwards: what a task ran, what it waited for before that, then the same of the
-//! parent that ended last, to the begin of the run. The links of a chain follow each other without a gap,
-//! so that their seconds add up to the makespan.
+//! The chain is found backwards from the task that ended last: the time in which the task ran, the waits before that,
+//! and then the same for its parent that ended last, down to the begin of the run. Links follow each other without a
+//! gap, so that their seconds add up to the makespan.
 
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
-/// One task of a run, as far as it is known.
+/// One task of a run, as far as it is known. Dates are in seconds on the clock of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// Tasks it waits for.
+    /// Tasks it depends on, by position in [`Steps::steps`].
     pub parents: Vec<usize>,
     /// Date at which the first attempt was handed to a queue, where there is one.
     pub submitted: Option<f64>,
     /// Start and end of the attempt that counted.
     pub ran: Option<(f64, f64)>,
-    /// Host it ran on.
+    /// Host it ran on, by position in [`Steps::cores`].
     pub host: usize,
     /// Cores it held.
     pub cores: u32,
-    /// Attempts before, by start and end.
+    /// Failed attempts before, by start and end.
     pub earlier: Vec<(f64, f64)>,
     /// Transfers it waited for, by start and end.
     pub fetches: Vec<(f64, f64)>,
@@ -32,7 +33,7 @@ pub struct Step {
 pub struct Steps {
     /// Begin of the run.
     pub began: f64,
-    /// Tasks.
+    /// Its tasks.
     pub steps: Vec<Step>,
     /// Cores of each host.
     pub cores: Vec<u32>,
@@ -46,7 +47,7 @@ pub enum Cause {
     Ran,
     /// Inputs were on their way.
     Data,
-    /// No host had as many free cores as the task takes.
+    /// No host had enough free cores for the task.
     Slot,
     /// The task was submitted and had room, and the queue did not start it.
     Queue,
@@ -61,7 +62,7 @@ impl Cause {
     pub const ALL: [Cause; 6] =
         [Cause::Ran, Cause::Data, Cause::Slot, Cause::Queue, Cause::Engine, Cause::Repeated];
 
-    /// In words.
+    /// The cause as text for people.
     pub fn name(self) -> &'static str {
         match self {
             Cause::Ran => "ran",
@@ -87,7 +88,7 @@ pub struct Link {
     pub to: f64,
 }
 
-/// The chain of waits, from the begin of the run to its end.
+/// The chain of waits, from the begin of the run to its end. Ties between tasks that end together: lower position.
 pub fn chain(run: &Steps) -> Vec<Link> {
     let busy = Busy::of(run);
     let end = |task: usize| run.steps[task].ran.map(|(_, end)| end);
@@ -139,7 +140,8 @@ fn push(links: &mut Vec<Link>, task: usize, cause: Cause, from: f64, to: f64) {
     }
 }
 
-/// Splits the time between the moment a task could run and the moment it did, latest part first.
+/// Splits the time from `from`, when a task was ready, to `to`, when it began, by cause, latest part first. Where several
+/// causes apply, the first of data, slot, queue and engine counts.
 fn wait(links: &mut Vec<Link>, run: &Steps, busy: &Busy, task: usize, from: f64, to: f64) {
     let step = &run.steps[task];
     let first = busy.changes.partition_point(|&at| at <= from);
@@ -164,10 +166,11 @@ fn wait(links: &mut Vec<Link>, run: &Steps, busy: &Busy, task: usize, from: f64,
     }
 }
 
-/// The room on the hosts between any two changes.
+/// Free cores of hosts over time.
 struct Busy {
+    /// Dates in order.
     changes: Vec<f64>,
-    /// Per change: most cores that are free on any one host from then on.
+    /// Per change: most cores free on any one host from then until the next.
     room: Vec<u32>,
 }
 
@@ -211,8 +214,8 @@ impl Busy {
         busy
     }
 
-    /// Seconds between two dates in which a host has as many free cores.
-    fn roomy(&self, cores: u32, from: f64, to: f64) -> f64 {
+    /// Seconds between two dates during which some host has at least `cores` free.
+    fn seconds_with_room(&self, cores: u32, from: f64, to: f64) -> f64 {
         let first = self.changes.partition_point(|&at| at <= from);
         let last = self.changes.partition_point(|&at| at < to);
         let inside = self.changes.get(first..last).unwrap_or_default();
@@ -233,7 +236,7 @@ impl Busy {
     }
 }
 
-/// Seconds of a chain by cause.
+/// Sums of seconds of a chain by cause.
 pub fn by_cause(links: &[Link]) -> BTreeMap<Cause, f64> {
     let mut sums = BTreeMap::new();
     for link in links {
@@ -258,10 +261,11 @@ impl Change {
     pub const NONE: Change = Change { slots: 1, queue: true, failures: true };
 }
 
-/// Repeats a run task by task and returns its makespan. A task begins once its parents have ended, its waits for
-/// anything but a slot have passed, and a host has room (its own if possible). Waits pass only while a host has room:
-/// so they did in the run, where they were counted while one had. With as many slots as there were, the tasks of a
-/// host begin in the order in which they did: an engine may keep a slot for a task that is about to become ready.
+/// Repeats a run with a change, task by task, and returns its makespan in seconds. A task begins once its parents have
+/// ended, its recorded waits for anything but a slot have passed, and a host has room (its own if possible, else the
+/// lowest). Recorded waits exclude the times at which all hosts were full; therefore they also pass only while some host
+/// has room. With unchanged slots, tasks of a host begin in their recorded order, since an engine may keep a slot for a
+/// task that is about to become ready.
 pub fn repeat(run: &Steps, change: Change) -> f64 {
     let busy = Busy::of(run);
     let count = run.steps.len();
@@ -272,7 +276,7 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
         starts.fold(f64::INFINITY, f64::min)
     };
     order.sort_by(|&a, &b| first(a).total_cmp(&first(b)).then(a.cmp(&b)));
-    let mut plans: Vec<Plan> = vec![Plan::default(); count];
+    let mut inputs: Vec<TaskInput> = vec![TaskInput::default(); count];
     let mut missing: Vec<usize> = vec![0; count];
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (place, &task) in order.iter().enumerate() {
@@ -290,17 +294,17 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
         let mut links = Vec::new();
         wait(&mut links, run, &busy, task, ready.min(begun), begun);
         let counted = links.iter().filter(|l| change.queue || l.cause != Cause::Queue);
-        let wait = counted.map(|l| busy.roomy(step.cores, l.from, l.to)).sum();
+        let wait = counted.map(|l| busy.seconds_with_room(step.cores, l.from, l.to)).sum();
         let (start, end) = step.ran.unwrap_or((begun, begun));
         let seconds = if change.failures { end - begun } else { end - start };
-        plans[task] = Plan { place, wait, seconds };
+        inputs[task] = TaskInput { place, wait, seconds };
     }
-    Repetition::of(run, change, order, plans).run(missing, &children)
+    Repetition::of(run, change, order, inputs).run(missing, &children)
 }
 
-/// Course of a task in a repeated run.
+/// Inputs of a repeated run for one task.
 #[derive(Clone, Copy, Debug, Default)]
-struct Plan {
+struct TaskInput {
     /// Position in the order of starts.
     place: usize,
     /// Seconds that it waits once ready, while a host has room for it.
@@ -309,7 +313,7 @@ struct Plan {
     seconds: f64,
 }
 
-/// Tasks that hold the same number of cores: one clock that passes while a host has room for them.
+/// Tasks of the same number of cores. They share a clock that advances only while some host has room for them.
 #[derive(Debug, Default)]
 struct Width {
     clock: f64,
@@ -321,7 +325,7 @@ struct Width {
 struct Repetition<'r> {
     run: &'r Steps,
     change: Change,
-    plans: Vec<Plan>,
+    inputs: Vec<TaskInput>,
     cores: Vec<u32>,
     free: Vec<u32>,
     /// Seconds since the begin of the run.
@@ -329,34 +333,39 @@ struct Repetition<'r> {
     widths: BTreeMap<u32, Width>,
     /// Ends of tasks on hosts.
     ends: BinaryHeap<Reverse<(Date, usize, usize)>>,
-    /// Tasks that need nothing but a host, by their place in the order of starts; those that take no time need none.
+    /// Tasks that need only a host, by position in the order of starts. Tasks of zero duration need none and are not here.
     waiting: BTreeSet<(usize, usize)>,
-    /// By host: tasks that have not begun and take time, in the order in which they did.
-    turns: Vec<VecDeque<usize>>,
+    /// By host, with unchanged slots: tasks of positive duration that have not begun, in their recorded order.
+    pending: Vec<VecDeque<usize>>,
 }
 
 impl<'r> Repetition<'r> {
-    fn of(run: &'r Steps, change: Change, order: Vec<usize>, plans: Vec<Plan>) -> Repetition<'r> {
+    fn of(
+        run: &'r Steps,
+        change: Change,
+        order: Vec<usize>,
+        inputs: Vec<TaskInput>,
+    ) -> Repetition<'r> {
         let cores: Vec<u32> = run.cores.iter().map(|&c| c.saturating_mul(change.slots)).collect();
-        let mut turns: Vec<VecDeque<usize>> = vec![VecDeque::new(); cores.len()];
+        let mut pending: Vec<VecDeque<usize>> = vec![VecDeque::new(); cores.len()];
         if change.slots == 1 {
-            for task in order.into_iter().filter(|&task| plans[task].seconds > 0.0) {
-                if let Some(turns) = turns.get_mut(run.steps[task].host) {
-                    turns.push_back(task);
+            for task in order.into_iter().filter(|&task| inputs[task].seconds > 0.0) {
+                if let Some(pending) = pending.get_mut(run.steps[task].host) {
+                    pending.push_back(task);
                 }
             }
         }
         Repetition {
             run,
             change,
-            plans,
+            inputs,
             free: cores.clone(),
             cores,
             now: 0.0,
             widths: BTreeMap::new(),
             ends: BinaryHeap::new(),
             waiting: BTreeSet::new(),
-            turns,
+            pending,
         }
     }
 
@@ -376,7 +385,7 @@ impl<'r> Repetition<'r> {
                 && end <= at
             {
                 self.ends.pop();
-                if self.plans[task].seconds > 0.0 {
+                if self.inputs[task].seconds > 0.0 {
                     self.free[host] += self.held(task, host);
                 }
                 for &child in &children[task] {
@@ -402,13 +411,13 @@ impl<'r> Repetition<'r> {
         self.free.iter().copied().max().unwrap_or(0)
     }
 
-    /// Widest task that fits on any host at all: wider ones count as that wide.
+    /// Cores of a task, at most those of the largest host.
     fn width(&self, task: usize) -> u32 {
         self.run.steps[task].cores.min(self.cores.iter().copied().max().unwrap_or(0))
     }
 
     fn ready(&mut self, task: usize) {
-        let wait = self.plans[task].wait;
+        let wait = self.inputs[task].wait;
         let width = self.widths.entry(self.width(task)).or_default();
         width.due.push(Reverse((Date(width.clock + wait), task)));
     }
@@ -426,13 +435,13 @@ impl<'r> Repetition<'r> {
 
     fn collect_due(&mut self) {
         for width in self.widths.values_mut() {
-            // Sums of seconds are exact to a microsecond.
+            // Rounding of sums stays below a microsecond.
             while let Some(&Reverse((Date(due), task))) = width.due.peek()
                 && due <= width.clock + 1e-6
             {
                 width.due.pop();
-                if self.plans[task].seconds > 0.0 {
-                    self.waiting.insert((self.plans[task].place, task));
+                if self.inputs[task].seconds > 0.0 {
+                    self.waiting.insert((self.inputs[task].place, task));
                 } else {
                     self.ends.push(Reverse((Date(self.now), task, self.run.steps[task].host)));
                 }
@@ -443,11 +452,11 @@ impl<'r> Repetition<'r> {
     fn begin_tasks(&mut self) {
         if self.change.slots == 1 {
             for host in 0..self.cores.len() {
-                while let Some(&task) = self.turns[host].front()
-                    && self.waiting.contains(&(self.plans[task].place, task))
+                while let Some(&task) = self.pending[host].front()
+                    && self.waiting.contains(&(self.inputs[task].place, task))
                     && self.held(task, host) <= self.free[host]
                 {
-                    self.turns[host].pop_front();
+                    self.pending[host].pop_front();
                     self.begin(task, host);
                 }
             }
@@ -477,12 +486,13 @@ impl<'r> Repetition<'r> {
     }
 
     fn begin(&mut self, task: usize, host: usize) {
-        self.waiting.remove(&(self.plans[task].place, task));
+        self.waiting.remove(&(self.inputs[task].place, task));
         self.free[host] -= self.held(task, host);
-        self.ends.push(Reverse((Date(self.now + self.plans[task].seconds), task, host)));
+        self.ends.push(Reverse((Date(self.now + self.inputs[task].seconds), task, host)));
     }
 }
 
+/// A finite number of seconds, ordered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Date(f64);
 
@@ -523,7 +533,7 @@ mod tests {
     #[test]
     fn the_links_add_up_and_say_why() {
         let links = chain(&example());
-        let told: Vec<(usize, Cause, f64, f64)> =
+        let found: Vec<(usize, Cause, f64, f64)> =
             links.iter().map(|l| (l.task, l.cause, l.from, l.to)).collect();
         let expected = [
             (2, Cause::Engine, 0.0, 1.0),
@@ -533,7 +543,7 @@ mod tests {
             (3, Cause::Queue, 11.5, 13.0),
             (3, Cause::Ran, 13.0, 20.0),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
         assert_eq!(by_cause(&links).values().sum::<f64>(), 20.0);
     }
 

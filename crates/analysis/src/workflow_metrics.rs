@@ -1,8 +1,10 @@
-//! Metrics of several workflows that shared a platform: each by itself, and all together.
+//! Metrics of several workflows that share a platform: per workflow, and in total.
 //!
-//! Times count from the arrival. TTR (the SLR of other studies) divides the turnaround by the sum
-//! of least times on the critical path, which is found in mean times; the stretch divides it by the
-//! turnaround of the same workflow alone. Unfinished workflows count for the success rate only.
+//! Times are in seconds from the arrival of a workflow. The turnaround-time ratio (TTR; schedule length ratio, SLR, in
+//! other studies) is the turnaround over the sum of least times on the critical path, which is found with mean times.
+//! The stretch is the turnaround over that of the same workflow alone. Further names of the literature: planning success
+//! rate (PSR), normalised turnaround time (NTT), improvement of turnaround time (TT_imp). Unfinished workflows count in
+//! the success rate only.
 
 use crate::cost::Money;
 use schemars::JsonSchema;
@@ -94,9 +96,9 @@ fn critical_paths(problem: &Problem<'_>, part_of: &[u32], parts: usize) -> Vec<V
     head.into_iter().map(|head| std::iter::successors(head, |&t| next(t)).collect()).collect()
 }
 
-/// Bounds between which owners of a workflow may ask for a deadline and a budget: the least and
-/// the most that the tasks of its critical path can take, and that all its tasks can cost, where
-/// each holds its processor also while it reads from a store, if there is one.
+/// Ranges for deadline (seconds) and budget (money) of a workflow: the least and the greatest time of its critical path,
+/// and the least and the greatest cost of all its tasks. With a central store, tasks hold their processors also while
+/// they read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Negotiable {
     /// Least and largest deadline.
@@ -127,7 +129,7 @@ impl Negotiable {
         Negotiable { deadline, budget }
     }
 
-    /// Returns the point a part of the way between the bounds.
+    /// Returns the point at the fraction `part` of a range.
     pub fn at(bounds: (f64, f64), part: f64) -> f64 {
         bounds.0 + part * (bounds.1 - bounds.0)
     }
@@ -189,7 +191,7 @@ impl Totals {
             unfairness: mean_stretch.map(|m| stretches.iter().map(|s| (s - m).abs()).sum()),
             mean_stretch,
             success_rate: 100.0 * successes.clone().count() as f64 / count.max(1) as f64,
-            // A sum of nothing is -0.
+            // An empty sum of floats is -0, which would be printed.
             total_cost: 0.0 + successes.map(|s| s.cost).sum::<f64>(),
             spent: served.map(|s| s.cost).sum(),
         }
@@ -209,7 +211,7 @@ pub struct Beside {
     pub profit: Option<f64>,
 }
 
-/// Policies side by side: what each made of the same workflows.
+/// Compares policies over the same workflows: one entry per policy.
 pub fn beside(runs: &[Vec<Served>]) -> Vec<Beside> {
     let workflows = runs.iter().map(Vec::len).max().unwrap_or(0);
     let took = |run: &[Served], w: usize| run.get(w).and_then(|s| s.turnaround);

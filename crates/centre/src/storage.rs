@@ -1,8 +1,8 @@
-//! Storages: files behind mount points, and the flows of bytes that reading and writing them are.
+//! Storages: files behind mount points, and the operations that read and write them.
 //!
-//! [`FileSystem`] has the locations of files and the free space; nothing there takes time. [`run`] simulates
-//! operations that take time: each is one flow over the sides of its storage and the links of its route, in the
-//! same solver as everything else.
+//! [`FileSystem`] keeps locations of files and free space; its operations take no simulated time. [`run`] simulates
+//! operations that do: each is one flow over the read or write side of its storages and the links of its route, in the
+//! same solver as all other activities.
 
 mod case;
 mod files;

@@ -3,15 +3,13 @@
 use crate::output::Output;
 use crate::path_check::Files;
 use crate::set_option::assignment;
-use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use slackline_core::Failure;
-use slackline_core::input::{self, Loaded, Past};
-use slackline_core::request::{self, LimitSettings, OverheadSettings, Pairs};
-use slackline_formats::document::Run;
-use slackline_formats::{Document, Format, Times};
-use slackline_model::units::{Quantity, fmt_seconds};
+use slackline_core::input::Loaded;
+use slackline_core::request::{LimitSettings, OverheadSettings, Pairs};
+use slackline_core::{Failure, input, request};
+use slackline_formats::{Document, Format};
+use slackline_model::units::Quantity;
 use slackline_model::{Platform, Workflow};
 use std::path::{Path, PathBuf};
 
@@ -31,6 +29,10 @@ pub(crate) struct Sources {
     /// 1 Gflop/s, if left out
     #[arg(long, value_name = "SPEED", value_parser = speed, conflicts_with = "instance")]
     pub(crate) reference_speed: Option<f64>,
+    /// Speed of a host, class or zone beside the machine that times were recorded on (2: half as long), instead of that
+    /// of the platform; repeatable
+    #[arg(long = "speed", value_name = "HOST=FACTOR", value_parser = host_speed, conflicts_with = "instance")]
+    pub(crate) speeds: Vec<(String, f64)>,
     /// Keep to the estimates of the file although there is a folder of runs beside it
     #[arg(long)]
     pub(crate) no_history: bool,
@@ -54,37 +56,11 @@ fn speed(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A sentence or two for people; empty where there is nothing to say.
-fn tell(past: &Past, width: usize) -> String {
-    if past.times == Times::Work {
-        return String::new();
-    }
-    let hint = match past.times {
-        Times::Assumed { .. } => " (--reference-speed sets it)",
-        _ => "",
-    };
-    wrap(&format!("Work: {}{hint}.{}", past.times, tell_run(past)), 0, width)
-}
-
-/// The same of a world that may have none.
-pub(crate) fn told(past: Option<&Past>, width: usize) -> String {
-    past.map_or(String::new(), |past| tell(past, width))
-}
-
-fn tell_run(past: &Past) -> String {
-    let Some(run) = &past.run else { return String::new() };
-    let Some(seconds) = run.makespan_seconds else { return String::new() };
-    format!(" The recorded run took {}{}.", fmt_seconds(seconds), machines(run))
-}
-/// On what a run was recorded, as the end of a sentence.
-pub(crate) fn machines(run: &Run) -> String {
-    let cores: f64 = run.machines.iter().filter_map(|m| m.cores).sum();
-    match run.machines.len() {
-        0 => String::new(),
-        n if cores > 0.0 => {
-            format!(" on {} with {}", count(n, "machine"), count(cores as usize, "core"))
-        }
-        n => format!(" on {}", count(n, "machine")),
+fn host_speed(text: &str) -> Result<(String, f64), String> {
+    let (host, factor) = assignment(text)?;
+    match factor.trim_start_matches(['x', '×']).parse::<f64>() {
+        Ok(factor) if factor > 0.0 && factor.is_finite() => Ok((host, factor)),
+        _ => Err(format!("'{factor}' is no factor above 0")),
     }
 }
 
@@ -103,6 +79,7 @@ impl Sources {
             arrivals: None,
             format: self.from,
             reference_speed: self.reference_speed,
+            speeds: self.speeds.iter().cloned().collect(),
             no_history: self.no_history,
             params: Pairs(self.params.params.clone()),
         }
@@ -123,7 +100,8 @@ impl Sources {
         let (platform, instance) = (platform.clone(), instance.clone());
         let params = ParamOptions::default();
         let (from, reference_speed, no_history) = (None, None, false);
-        Sources { platform, instance, from, reference_speed, no_history, params }
+        let speeds = Vec::new();
+        Sources { platform, instance, from, reference_speed, speeds, no_history, params }
     }
 
     /// Reads what a schedule belongs to; says what is missing where nothing is named.
@@ -149,15 +127,6 @@ pub(crate) fn read_workflow(
     output: &mut Output,
 ) -> Result<Workflow, Failure> {
     input::read_workflow(path, from, &mut output.context(false))
-}
-
-/// Reads a workflow file with all that its format knows.
-pub(crate) fn read_document(
-    path: &Path,
-    from: Option<Format>,
-    output: &mut Output,
-) -> Result<Document, Failure> {
-    input::read_document(path, from, &mut output.context(false))
 }
 
 /// The same with values for its parameters.

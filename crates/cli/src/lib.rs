@@ -14,12 +14,10 @@ mod interrupt;
 mod model;
 mod output;
 mod path_check;
-mod picture;
 mod planner_options;
 mod progress;
 mod request;
 mod set_option;
-mod table;
 mod verbs;
 
 /// Errors of verbs are those of the application layer.

@@ -10,8 +10,9 @@ use slackline_core::{Context, Failure, Observer, RunView, bundled as examples};
 use slackline_io::FileAccess;
 use slackline_model::names::printable_lines;
 use slackline_model::{Problem, Schedule};
+use slackline_report::terminal::shown;
+use slackline_report::{Printer, Style};
 use slackline_schedule::Watch;
-use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
@@ -208,6 +209,37 @@ impl Output {
     }
 }
 
+impl Printer for Output {
+    fn style(&self) -> Style {
+        let Output { width, table_width, colour, quiet, .. } = *self;
+        Style { width, table_width, colour, quiet }
+    }
+
+    fn files(&self) -> &FileAccess {
+        &self.files
+    }
+
+    fn context(&mut self, brief: bool) -> Context<'_> {
+        Output::context(self, brief)
+    }
+
+    fn stream(&mut self) -> &mut dyn Write {
+        Output::stream(self)
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), Failure> {
+        Output::text(self, text)
+    }
+
+    fn note(&mut self, text: &str) {
+        Output::note(self, text);
+    }
+
+    fn warning(&mut self, text: &str) {
+        Output::warning(self, text);
+    }
+}
+
 impl Observer for Output {
     fn note(&mut self, text: &str) {
         Output::note(self, text);
@@ -281,35 +313,6 @@ impl Write for Sink {
     }
 }
 
-/// A text as a terminal may get it: names that came from files are only names. Our own colours
-/// pass where there are any.
-fn shown(text: &str, colour: bool) -> Cow<'_, str> {
-    if !colour {
-        return printable_lines(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut parts = text.split('\x1b');
-    out.push_str(&printable_lines(parts.next().unwrap_or_default()));
-    for part in parts {
-        let style = part.strip_prefix('[').and_then(|rest| {
-            let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';')?;
-            rest[end..].starts_with('m').then_some(end + 2)
-        });
-        match style {
-            Some(end) => {
-                out.push('\x1b');
-                out.push_str(&part[..end]);
-                out.push_str(&printable_lines(&part[end..]));
-            }
-            None => {
-                out.push_str("\\u{1b}");
-                out.push_str(&printable_lines(part));
-            }
-        }
-    }
-    Cow::Owned(out)
-}
-
 /// As many columns as there are.
 const UNCUT: usize = 1_000_000;
 
@@ -319,16 +322,4 @@ fn width() -> usize {
     let stated = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let width = if std::io::stdout().is_terminal() { terminal.or(stated) } else { stated };
     width.unwrap_or(80).clamp(40, 400)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shown;
-
-    #[test]
-    fn only_colours_pass() {
-        assert_eq!(shown("\x1b[1mbold\x1b[0m\n", true), "\x1b[1mbold\x1b[0m\n");
-        assert_eq!(shown("\x1b[1mbold", false), "\\u{1b}[1mbold");
-        assert_eq!(shown("a\x1b[2Jb\x1b]0;t\x07", true), "a\\u{1b}[2Jb\\u{1b}]0;t\\u{7}");
-    }
 }

@@ -2,10 +2,9 @@
 //! hour that the result has no place, or took that of an input.
 
 use crate::output::Output;
-use crate::picture;
 use slackline_core::Failure;
-use slackline_io::{STANDARD, is_standard};
-use std::os::unix::fs::MetadataExt;
+use slackline_io::{FileIdentity, STANDARD, is_standard};
+use slackline_report::picture;
 use std::path::{Path, PathBuf};
 
 /// Paths a verb is about to read and write.
@@ -53,12 +52,13 @@ impl<'a> Files<'a> {
     /// one name, and pictures of a kind that is not drawn. Where an output takes standard output, what is said to people goes to standard
     /// error.
     pub(crate) fn check(self, output: &mut Output) -> Result<(), Failure> {
-        let inputs: Vec<Identity> = self.reads.iter().filter_map(|p| Identity::of(p)).collect();
-        if inputs.iter().filter(|i| **i == Identity::Standard).count() > 1 {
+        let inputs: Vec<FileIdentity> =
+            self.reads.iter().filter_map(|p| FileIdentity::of(p)).collect();
+        if inputs.iter().filter(|i| **i == FileIdentity::Standard).count() > 1 {
             return Err(Failure::input("two files are to be read from standard input")
                 .with_help("only one of them can be -"));
         }
-        let mut outputs: Vec<(&str, Identity)> = Vec::new();
+        let mut outputs: Vec<(&str, FileIdentity)> = Vec::new();
         for (option, path) in self.writes {
             if is_standard(path) {
                 if option != "--json" {
@@ -67,8 +67,8 @@ impl<'a> Files<'a> {
             } else {
                 check_place(path)?;
             }
-            let Some(identity) = Identity::of(path) else { continue };
-            if identity != Identity::Standard && inputs.contains(&identity) {
+            let Some(identity) = FileIdentity::of(path) else { continue };
+            if identity != FileIdentity::Standard && inputs.contains(&identity) {
                 return Err(Failure::input(format!("{option} {}: is read too", path.display()))
                     .with_help("write to another file: this one would be lost"));
             }
@@ -95,37 +95,5 @@ fn check_place(path: &Path) -> Result<(), Failure> {
             Err(Failure::input(format!("{}: is no folder", folder.display())))
         }
         _ => Ok(()),
-    }
-}
-
-/// Identity of the file behind a path, whatever its spelling.
-#[derive(Debug, PartialEq)]
-enum Identity {
-    /// Standard input or output.
-    Standard,
-    /// A file that exists, by device and number: hard links are one file.
-    Existing { device: u64, number: u64 },
-    /// A file to come.
-    New(PathBuf),
-}
-
-impl Identity {
-    /// None for devices and pipes: any number may read and write those.
-    fn of(path: &Path) -> Option<Identity> {
-        if is_standard(path) {
-            return Some(Identity::Standard);
-        }
-        match std::fs::metadata(path) {
-            Ok(meta) if meta.is_file() => {
-                Some(Identity::Existing { device: meta.dev(), number: meta.ino() })
-            }
-            Ok(_) => None,
-            Err(_) => {
-                let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-                let folder = folder.unwrap_or(Path::new("."));
-                let folder = std::fs::canonicalize(folder).unwrap_or(folder.to_path_buf());
-                Some(Identity::New(folder.join(path.file_name()?)))
-            }
-        }
     }
 }

@@ -20,7 +20,7 @@ pub trait Observer {
     /// A remark that is only shown in verbose output.
     fn detail(&mut self, _text: &str) {}
 
-    /// Something that should be looked at.
+    /// Something that the user should check.
     fn warning(&mut self, _text: &str) {}
 
     /// Begins to listen for the wish that the work ends early; the flag is raised when it comes.
@@ -60,7 +60,7 @@ pub trait Observer {
 
 /// Follows a real run.
 pub trait RunView {
-    /// Looks at the run as it is.
+    /// Observes the present state of the run.
     fn see(&mut self, glance: &RunSnapshot<'_>);
 
     /// The run is over.

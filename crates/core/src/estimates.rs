@@ -10,7 +10,7 @@ use slackline_model::{Platform, TaskId, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Remark on dates that follow from the estimates of a file alone, on no machine that somebody has stated.
+/// Remark on dates that follow from the estimates of a file alone, without a stated machine.
 pub(crate) const RELATIVE: &str =
     "no machine is stated and no run of the workflow is known: times are relative, and no dates";
 

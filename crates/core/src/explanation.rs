@@ -182,6 +182,19 @@ fn kinds(run: &RecordedRun) -> Vec<KindUsage> {
     kinds
 }
 
+/// Name of the tasks of the chain in charts.
+const OF_CHAIN: &str = "tasks of the chain";
+
+/// Colours of causes in the chart of a run, where they occur.
+pub fn colours(chart: &Chart) -> BTreeMap<Cause, String> {
+    let category = |cause: &Cause| {
+        let name = if *cause == Cause::Ran { OF_CHAIN } else { cause.name() };
+        chart.categories.iter().position(|category| category.name == name)
+    };
+    let coloured = |cause: &Cause| Some((*cause, chart.colour(category(cause)?)));
+    Cause::ALL.iter().filter_map(coloured).collect()
+}
+
 /// The run by host, tasks of the chain apart from the others, and the chain itself on top.
 pub fn chart(run: &RecordedRun, explanation: &Explanation) -> Result<Chart, Failure> {
     const OTHER: u16 = 0;
@@ -224,7 +237,7 @@ pub fn chart(run: &RecordedRun, explanation: &Explanation) -> Result<Chart, Fail
             label,
         });
     }
-    let names = ["other tasks", "tasks of the chain"].into_iter();
+    let names = ["other tasks", OF_CHAIN].into_iter();
     let names: Vec<&str> = names.chain(causes.iter().map(|c| c.name())).collect();
     chart.categories = names
         .into_iter()

@@ -37,7 +37,7 @@ pub enum Failure {
         /// The exit code.
         code: u8,
     },
-    /// Nobody reads our output any more: not our error.
+    /// The reader of the output has closed it: not an error of ours.
     BrokenPipe,
 }
 
@@ -95,7 +95,7 @@ pub fn no_plan(error: PlanError, problem: &Problem<'_>, file: Option<&Path>) -> 
     Failure::work(message).with_help("add a route, or leave out the hosts that are cut off")
 }
 
-/// Two hosts without a route between them, where there are such; a bounded number is looked at.
+/// Two hosts without a route between them, if there are any; a bounded number is checked.
 fn gap(platform: &Platform) -> Option<(HostId, HostId)> {
     const MOST_PAIRS: usize = 200_000;
     let mut routes = RouteCache::new();

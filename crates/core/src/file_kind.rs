@@ -17,7 +17,7 @@ pub enum Wanted {
     Scenario,
 }
 
-/// Names of our schemas with a schedule; such documents may resemble other formats, too.
+/// Names of our schemas with a schedule. They are checked first, because such documents may resemble other formats.
 const WITH_SCHEDULE: [&str; 5] = ["schedule", "plan", "plans", "simulation", "simulations"];
 
 /// Whether a text holds a schedule.
@@ -29,7 +29,7 @@ pub fn holds_schedule(text: &str) -> bool {
     ours || schedule_file::is_schedule(text)
 }
 
-/// Characters at the beginning of a text in which its schema is searched.
+/// Number of characters at the beginning of a document in which its schema is searched.
 const HEAD: usize = 400;
 
 /// Returns the schema that a text states, where it is one of ours.
@@ -45,18 +45,19 @@ pub fn schema(text: &str) -> Option<String> {
     name.starts_with("slackline/").then(|| name.to_string())
 }
 
-/// A reader's error, or the better one: the file is empty, or of another kind, or cut.
+/// A more helpful error than that of the reader, where possible: the file is empty, of another kind, or cut off.
 pub fn explain(error: FormatError, files: &FileAccess, path: &Path, wanted: Wanted) -> Failure {
     let text = files.read_text(path).unwrap_or_default();
     let file = path.display();
     if text.trim().is_empty() && error.fault == Fault::Input && path.is_file() {
         return Failure::input(format!("{file}: the file is empty"));
     }
+    // Help is given for contents that are not wanted here.
     let kind = if PlatformFormat::recognise(None, &text).is_some() {
         (Wanted::Platform, "a platform", "give it with --platform")
     } else if holds_schedule(&text) {
         (
-            Wanted::Scenario,
+            Wanted::Scenario, // not wanted by any caller of this function
             "a schedule",
             "`slackline simulate --schedule` follows it, `show` draws it",
         )

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::estimates;
 use crate::failure::Failure;
 use crate::file_kind::{Wanted, explain};
+use crate::interval::{Basis, SpeedOrigin};
 use crate::recorded;
 use crate::request::{LimitSettings, ModelSettings, OverheadSettings, Sources};
 use crate::rules;
@@ -12,12 +13,14 @@ use slackline_analysis::overheads::{measured_with_overhead, with_overhead};
 use slackline_formats::document::Run;
 use slackline_formats::instance::stream;
 use slackline_formats::{Document, Format, Times, instance, platform_toml, scenario};
+use slackline_import::SpeedRatio;
 use slackline_io::{FileAccess, is_standard};
 use slackline_model::nearest::{did_you_mean, nearest};
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Inputs, State};
 use slackline_model::scenario::{Measured, Scenario};
 use slackline_model::schedule::Limits;
+use slackline_model::workflow::REFERENCE_SPEED;
 use slackline_model::{Platform, Problem, ProblemError, Terms, Workflow};
 use slackline_schedule::Need;
 use std::path::{Path, PathBuf};
@@ -34,13 +37,15 @@ pub struct Loaded {
     pub workflow: Arc<Workflow>,
     /// The platform.
     pub platform: Arc<Platform>,
-    /// Real run times and sizes that the workflow's file states beside its estimates.
+    /// Actual run times and sizes that the workflow file has in addition to estimates.
     pub measured: Option<Arc<Measured>>,
     /// Origin of the workflow's run times.
     pub past: Option<Past>,
-    /// Per task: when it arrives; empty where all is there from the start.
+    /// Spread of recorded run times, where the workflow is read from records.
+    pub basis: Option<Arc<Basis>>,
+    /// Per task: date of its arrival in seconds; empty where all arrive at the start.
     pub release: Vec<f64>,
-    /// The file of the platform.
+    /// The platform file, for errors.
     pub place: Option<PathBuf>,
 }
 
@@ -58,27 +63,48 @@ pub struct WorkflowValue {
 pub struct Past {
     /// Kind of run times in the file.
     pub times: Times,
-    /// The run that was recorded, where one was.
+    /// The recorded run, if any.
     pub run: Option<Run>,
 }
 
 impl Past {
-    /// That of a document.
+    /// Origin of the run times of a document.
     pub fn of(document: &Document, format: Format) -> Past {
         let run = document.recorded.as_ref().and_then(|recorded| recorded.run.clone());
         Past { times: document.times(format), run }
     }
 
-    /// Seconds of the run that the workflow was recorded from.
+    /// Makespan of the run that the workflow was recorded from, in seconds.
     pub fn makespan(past: Option<&Past>) -> Option<f64> {
         past?.run.as_ref()?.makespan_seconds.filter(|&seconds| seconds > 0.0)
     }
 }
 
 impl Sources {
-    /// Reads the files. Without a platform the bundled one is taken, unless the workflow's file
-    /// brings its processors along.
+    /// Reads the files: an instance (workflow with processors) if one is given or recognised, records of another engine,
+    /// or else a workflow and a platform. Without a platform the bundled one is used.
     pub fn read(
+        &self,
+        workflow: Option<&Path>,
+        context: &mut Context<'_>,
+    ) -> Result<Loaded, Failure> {
+        let mut loaded = self.read_as_stated(workflow, context)?;
+        if !self.speeds.is_empty() {
+            let speed = loaded.workflow.reference_speed();
+            let speeds = self.speeds.iter().map(|(name, factor)| (name.as_str(), factor * speed));
+            let speeds: Vec<(&str, f64)> = speeds.collect();
+            let platform = loaded.platform.at_speeds(&speeds);
+            loaded.platform =
+                Arc::new(platform.map_err(|e| Failure::input(format!("--speed: {e}")))?);
+            if let Some(basis) = &mut loaded.basis {
+                Arc::make_mut(basis).give();
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// The same with the speeds of the platform's file.
+    fn read_as_stated(
         &self,
         workflow: Option<&Path>,
         context: &mut Context<'_>,
@@ -127,7 +153,8 @@ impl Sources {
         if let Some(found) = &measured {
             estimates::warn_of_memory(found, (&document.workflow, &platform), context);
         }
-        Ok(Loaded { place: self.platform.clone(), ..Loaded::of(document, format, platform) })
+        let basis = Basis::of_document(&document).map(Arc::new);
+        Ok(Loaded { place: self.platform.clone(), basis, ..Loaded::of(document, format, platform) })
     }
 }
 
@@ -150,8 +177,40 @@ impl Sources {
             let scaled = document.at_reference_speed(recorded::FORMAT, speed);
             document = scaled.map_err(|e| e.in_file(path))?;
         }
+        let mut origin = SpeedOrigin::Recorded;
+        let mut ratio = None;
         let platform = match &self.platform {
-            Some(platform) => read_platform(platform, context)?,
+            Some(other) if is_other_run(other, path, context) => {
+                let there = recorded::read(other, context)?;
+                let platform = there.platform().map_err(|e| e.in_file(other))?;
+                ratio = there.speed_beside(&run);
+                match ratio {
+                    Some(ratio) => {
+                        origin = SpeedOrigin::Measured;
+                        context.note(&told(&ratio));
+                        let by =
+                            ratio.factor * document.workflow.reference_speed() / REFERENCE_SPEED;
+                        let hosts = platform.hosts().iter();
+                        let speeds: Vec<(&str, f64)> =
+                            hosts.map(|host| (&*host.name, host.speed * by)).collect();
+                        platform.at_speeds(&speeds).map_err(Failure::input)?
+                    }
+                    None => {
+                        origin = SpeedOrigin::Stated;
+                        context.note(
+                            "too few tasks of kinds that ran on both: recorded seconds count as they \
+                             are (--speed HOST=FACTOR)",
+                        );
+                        platform
+                    }
+                }
+            }
+            Some(platform) => {
+                if platform != path {
+                    origin = SpeedOrigin::Stated;
+                }
+                read_platform(platform, context)?
+            }
             None => {
                 let hosts = run.hosts.len();
                 let hosts = if hosts == 1 { "host".into() } else { format!("{hosts} hosts") };
@@ -161,6 +220,7 @@ impl Sources {
         };
         Ok(Loaded {
             place: self.platform.clone(),
+            basis: Basis::of(&run, origin, ratio).map(Arc::new),
             ..Loaded::of(document, recorded::FORMAT, platform)
         })
     }
@@ -187,7 +247,7 @@ impl Sources {
             for path in rest {
                 parts.push(self.read_document(path, context)?.workflow);
             }
-            // Graphs of one generator share a name: the names of their files differ.
+            // Graphs of one generator have the same name; their files have different ones.
             for (part, path) in parts.iter_mut().zip(workflows) {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 *part = part.clone().renamed(stem);
@@ -195,6 +255,7 @@ impl Sources {
             let parts: Vec<&Workflow> = parts.iter().collect();
             let name = parts.iter().map(|w| w.name()).collect::<Vec<_>>().join(" + ");
             world.workflow = Arc::new(Workflow::union(&name, &parts).map_err(Failure::input)?);
+            world.basis = None;
         }
         Ok(world)
     }
@@ -207,31 +268,37 @@ impl Loaded {
         Loaded { measured, past, ..Loaded::plain(document.workflow, platform) }
     }
 
-    /// Nothing but a workflow and a platform.
+    /// A workflow and a platform without further data.
     pub fn plain(workflow: impl Into<Arc<Workflow>>, platform: impl Into<Arc<Platform>>) -> Loaded {
         let (workflow, platform) = (workflow.into(), platform.into());
-        Loaded { workflow, platform, measured: None, past: None, release: Vec::new(), place: None }
+        Loaded {
+            workflow,
+            platform,
+            measured: None,
+            past: None,
+            basis: None,
+            release: Vec::new(),
+            place: None,
+        }
     }
 
-    /// The planning problem, as a run under these rules will be charged for it, but for data that
-    /// stay on a host.
+    /// The planning problem with the charges of a run under these rules, except for data that stay on a host.
     pub fn problem(&self, settings: &ModelSettings) -> Result<Problem<'_>, Failure> {
         let charges = rules::charges(&settings.models(&self.platform, &self.workflow)?, false);
         self.charged(&charges, settings.inputs(&self.platform)?)
     }
 
-    /// The planning problem in which data that stay on a host are charged, too, where the rules include such a
-    /// charge.
+    /// The planning problem with all charges of a run under these rules, also for data that stay on a host.
     pub fn moldable_problem(&self, settings: &ModelSettings) -> Result<Problem<'_>, Failure> {
         let charges = rules::charges(&settings.models(&self.platform, &self.workflow)?, true);
         self.charged(&charges, settings.inputs(&self.platform)?)
     }
 
-    /// The planning problem with such a network and inputs there.
+    /// The planning problem under these charges, with inputs at these places.
     pub fn charged(&self, charges: &Charges, inputs: Inputs) -> Result<Problem<'_>, Failure> {
         let problem = Problem::charged(&self.workflow, &self.platform, charges, inputs);
         let problem = problem.map_err(|error| match (&error, &self.place) {
-            // The two files do not fit together.
+            // The error concerns the platform file too.
             (
                 ProblemError::UnknownArchitecture { .. }
                 | ProblemError::UnknownResource { .. }
@@ -259,7 +326,7 @@ impl OverheadSettings {
         self.task.filter(|&seconds| seconds > 0.0)
     }
 
-    /// A workflow whose tasks take as much longer.
+    /// The workflow with the start-up time added to every task.
     pub fn of(&self, workflow: Arc<Workflow>, platform: &Platform) -> Arc<Workflow> {
         match self.seconds() {
             Some(seconds) => Arc::new(with_overhead(&workflow, platform, seconds)),
@@ -267,7 +334,7 @@ impl OverheadSettings {
         }
     }
 
-    /// Makes the tasks of what was read longer.
+    /// Adds the start-up time to the tasks of what was read.
     pub fn apply(&self, world: &mut Loaded) {
         world.workflow = self.of(world.workflow.clone(), &world.platform);
         if let (Some(seconds), Some(measured)) = (self.task, &world.measured) {
@@ -283,7 +350,7 @@ impl OverheadSettings {
 }
 
 impl LimitSettings {
-    /// Refuses a budget where nothing costs anything, unless one of the policies cannot do without one.
+    /// Refuses a budget on a platform without prices, unless one of the policies requires a budget.
     pub fn check_prices<'n>(
         &self,
         platform: &Platform,
@@ -328,15 +395,15 @@ fn instance_file(path: &Path, context: &mut Context<'_>) -> Result<Loaded, Failu
     let begin = Instant::now();
     let text = context.files.read_text(path)?;
     if stream::recognise(&text) {
-        return known_together(path, &text, context);
+        return union_of_stream(path, &text, context);
     }
     let read = instance::read(&text).map_err(|e| e.in_file(path))?;
     context.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
     Ok(Loaded::plain(read.workflow, read.platform))
 }
 
-/// The workflows of a stream, all known from the start, those of higher priority first.
-fn known_together(path: &Path, text: &str, context: &mut Context<'_>) -> Result<Loaded, Failure> {
+/// The workflows of a stream as one, known from the start, ordered by falling priority.
+fn union_of_stream(path: &Path, text: &str, context: &mut Context<'_>) -> Result<Loaded, Failure> {
     let mut read = stream::read(text).map_err(|e| e.in_file(path))?;
     let limited = |t: &Terms| t.limits.budget.is_some() || t.limits.deadline.is_some();
     if read.workflows.iter().any(|w| limited(&w.terms)) {
@@ -395,7 +462,7 @@ pub fn read_document(
     read_document_with(path, from, &[], context)
 }
 
-/// The same with values for the parameters of the workflow.
+/// Reads a workflow file with everything its format states, and values for the parameters of the workflow.
 pub fn read_document_with(
     path: &Path,
     from: Option<Format>,
@@ -415,7 +482,7 @@ pub fn read_document_with(
     }
     let mut document = slackline_formats::read_workflow_with(&context.files, path, from, params)
         .map_err(|error| match &error.file {
-            // Of a file that the workflow names.
+            // The error is in another file, which the workflow names.
             Some(file) if file != path => error.into(),
             _ => explain(error, &context.files, path, Wanted::Workflow),
         })?;
@@ -451,7 +518,7 @@ fn check_params(
     Err(Failure::input(message).with_help(help))
 }
 
-/// Passes on what a reader had to decide.
+/// Reports warnings of a reader; with `--strict` the first one is an error.
 fn warn_of(warnings: &[String], path: &Path, context: &mut Context<'_>) -> Result<(), Failure> {
     if context.strict
         && let Some(warning) = warnings.first()
@@ -502,7 +569,24 @@ pub fn read_platform(path: &Path, context: &mut Context<'_>) -> Result<Platform,
     Ok(platform)
 }
 
-/// The platform that is taken where none is named.
+/// Whether a platform is given by the records of another run than the workflow.
+fn is_other_run(platform: &Path, workflow: &Path, context: &Context<'_>) -> bool {
+    platform != workflow
+        && !context.files.has_value(platform)
+        && recorded::engine_of(platform, &context.files).is_some()
+}
+
+/// A measured ratio of speeds, as a sentence.
+fn told(ratio: &SpeedRatio) -> String {
+    let kinds = if ratio.kinds == 1 { "1 kind".into() } else { format!("{} kinds", ratio.kinds) };
+    let off = 100.0 * ratio.error.hypot(ratio.between_kinds).exp_m1();
+    let factor = ratio.factor;
+    format!(
+        "the platform runs at {factor:.3} of the recorded speed (\u{b1} {off:.0} %), by {kinds} on both"
+    )
+}
+
+/// The platform used where none is named.
 fn default_platform(context: &mut Context<'_>) -> Result<Platform, Failure> {
     context.note("no --platform given: taking the bundled small cluster");
     Ok(platform_toml::parse(bundled::SMALL_CLUSTER)?)

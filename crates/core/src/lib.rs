@@ -156,6 +156,7 @@ struct RequestsPage;
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Contributing;
 
+pub mod activities;
 pub mod advice;
 pub mod bundled;
 pub mod choices;
@@ -166,7 +167,9 @@ pub mod explanation;
 mod failure;
 pub mod file_kind;
 pub mod forecast;
+pub mod generation;
 pub mod input;
+pub mod interval;
 mod methods;
 pub mod plan;
 pub mod plan_check;
@@ -188,7 +191,7 @@ pub use request::{
     Answer, AnyRequest, CompareRequest, PlanRequest, RequestError, RunRequest, SimulateRequest,
 };
 pub use run::{RunAnswer, RunReport};
-pub use schedule_json::{Leased, Moved, Placed, Stored};
+pub use schedule_json::{LeaseEntry, StorageEntry, TaskPlacement, TransferEntry};
 pub use simulation::{SimulationAnswer, SimulationReport};
 
 pub use slackline_analysis as analysis;

@@ -1,4 +1,4 @@
-//! Planners and policies by name, and whether what they are given fits.
+//! Planners and policies by name, and checks of their parameters.
 
 use crate::details_json::check_needs;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use slackline_react::gtp::Period;
 use slackline_react::registry::{self as policies, Entry, Options};
 use slackline_schedule::{Algorithm, registry};
 
-/// Most evaluations of a periodic policy over a plan: more would not end.
+/// Most evaluations of a periodic policy within a planned makespan: more would take for ever.
 const MOST_EVALUATIONS: f64 = 1e6;
 
 /// A planner by name.
@@ -22,10 +22,10 @@ pub(crate) fn planner(name: &str) -> Result<&'static Algorithm, Failure> {
     })
 }
 
-/// Stands for every policy that has what it needs.
+/// Name for all policies whose needs are met.
 pub(crate) const ALL_POLICIES: &str = "all";
 
-/// The policies of a list of names.
+/// The policies of a list of names, in that order and without duplicates.
 pub(crate) fn policies_of(
     names: &[&str],
     problem: &Problem<'_>,
@@ -56,8 +56,8 @@ pub(crate) fn policies_of(
     Ok(entries)
 }
 
-/// Fails where something is given that neither the planner nor one of the policies has, or that
-/// they cannot take.
+/// Fails where a parameter is given that neither the planner nor any of the policies has, or with a value that they
+/// refuse.
 pub(crate) fn check_parameters(
     entries: &[&'static Entry],
     options: &Options,
@@ -73,7 +73,7 @@ pub(crate) fn check_parameters(
     Ok(())
 }
 
-/// Fails where outputs shall go to a host that does not exist.
+/// Fails where the parameter `results` names a host that does not exist.
 pub(crate) fn check_results(given: &Given, problem: &Problem<'_>) -> Result<(), Failure> {
     let platform = problem.platform();
     match given.iter().rfind(|(name, _)| name == "results") {
@@ -85,7 +85,7 @@ pub(crate) fn check_results(given: &Given, problem: &Problem<'_>) -> Result<(), 
     }
 }
 
-/// Turns a period that is a part of the makespan into seconds. The makespan is that of the common plan, not of
+/// Converts a period given as a fraction of the makespan to seconds. The makespan is that of the common plan, not of
 /// each policy's first plan. Fails where the period is far too short.
 pub(crate) fn settle_period(options: &mut Options, planned: &Schedule) -> Result<(), Failure> {
     let given = options.given.iter_mut().rev().find(|(name, _)| name == "period");

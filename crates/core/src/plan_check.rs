@@ -6,7 +6,7 @@ use crate::input::Loaded;
 use crate::request::ModelSettings;
 use schemars::JsonSchema;
 use serde::Serialize;
-use slackline_analysis::plan_check::{Check, Ground};
+use slackline_analysis::plan_check::{Check, CheckSetup};
 use slackline_model::units::fmt_seconds;
 use slackline_model::{Problem, Schedule};
 
@@ -32,8 +32,8 @@ impl Difference {
 }
 
 /// Returns the conditions under which plans for a workflow and a platform are simulated.
-pub(crate) fn ground(world: &Loaded, models: &ModelSettings) -> Result<Ground, Failure> {
-    Ok(Ground {
+pub(crate) fn ground(world: &Loaded, models: &ModelSettings) -> Result<CheckSetup, Failure> {
+    Ok(CheckSetup {
         workflow: world.workflow.clone(),
         platform: world.platform.clone(),
         models: models.models(&world.platform, &world.workflow)?,
@@ -44,7 +44,7 @@ pub(crate) fn ground(world: &Loaded, models: &ModelSettings) -> Result<Ground, F
 
 /// Simulates a plan, unless the resulting makespan is known; warns where this is impossible.
 pub(crate) fn follow(
-    ground: &Ground,
+    ground: &CheckSetup,
     problem: &Problem<'_>,
     plan: &Schedule,
     simulated: Option<f64>,

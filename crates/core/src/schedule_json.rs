@@ -1,4 +1,5 @@
-//! Placements and leases by name, as the JSON documents of plans and of runs list them.
+//! Placements and leases by name, as the JSON documents of plans and of runs list them. The names of types in the JSON Schemas
+//! are older and stay.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +9,8 @@ use slackline_model::{Platform, Problem, Schedule, TaskId};
 
 /// Processors and dates of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Placed {
+#[schemars(rename = "Placed")]
+pub struct TaskPlacement {
     /// The task, by name.
     pub task: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +33,8 @@ pub struct Placed {
 
 /// A planned transfer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Moved {
+#[schemars(rename = "Moved")]
+pub struct TransferEntry {
     /// The file.
     pub file: String,
     /// The host it leaves.
@@ -47,10 +50,10 @@ pub struct Moved {
     pub finish: f64,
 }
 
-/// Every transfer that is planned.
-pub(crate) fn moved(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Moved> {
+/// Every planned transfer.
+pub(crate) fn moved(problem: &Problem<'_>, schedule: &Schedule) -> Vec<TransferEntry> {
     let platform = problem.platform();
-    let row = |transfer: &PlannedTransfer| Moved {
+    let row = |transfer: &PlannedTransfer| TransferEntry {
         file: problem.workflow().file_label(transfer.file),
         source: platform.host(transfer.from).name.to_string(),
         target: platform.host(transfer.to).name.to_string(),
@@ -61,8 +64,8 @@ pub(crate) fn moved(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Moved> {
     schedule.transfers.iter().map(row).collect()
 }
 
-/// Every task that has a place.
-pub(crate) fn placed(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Placed> {
+/// Every task that is scheduled, in order of task numbers.
+pub(crate) fn placed(problem: &Problem<'_>, schedule: &Schedule) -> Vec<TaskPlacement> {
     let workflow = problem.workflow();
     let may_be_wide = workflow.tasks().any(|t| workflow.width(t).1 > 1);
     let given = devices(problem, schedule);
@@ -70,7 +73,7 @@ pub(crate) fn placed(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Placed> 
         let placement = schedule.placement(task)?;
         let names = || placement.procs().iter().map(|&p| problem.proc_name(p));
         let width = placement.procs().len();
-        Some(Placed {
+        Some(TaskPlacement {
             task: workflow.task_name(task).to_string(),
             processor: names().next().filter(|_| width == 1),
             processors: if may_be_wide { names().collect() } else { Vec::new() },
@@ -85,7 +88,8 @@ pub(crate) fn placed(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Placed> 
 
 /// A machine that is rented.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Leased {
+#[schemars(rename = "Leased")]
+pub struct LeaseEntry {
     /// The host.
     pub host: String,
     /// Its class.
@@ -98,7 +102,8 @@ pub struct Leased {
 
 /// The most room that files take at a place.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Stored {
+#[schemars(rename = "Stored")]
+pub struct StorageEntry {
     /// The host, or the zone whose hosts share their storage.
     pub place: String,
     /// Bytes, with deletion after the last reader.
@@ -111,9 +116,9 @@ pub struct Stored {
     pub capacity: Option<f64>,
 }
 
-/// The peaks of all places at which a schedule puts files.
-pub(crate) fn stored(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Stored> {
-    let row = |peak: StoragePeak| Stored {
+/// Storage peaks of all places to which a schedule writes files.
+pub(crate) fn stored(problem: &Problem<'_>, schedule: &Schedule) -> Vec<StorageEntry> {
+    let row = |peak: StoragePeak| StorageEntry {
         place: peak.place,
         peak: peak.peak,
         peak_kept: peak.peak_kept,
@@ -123,9 +128,9 @@ pub(crate) fn stored(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Stored> 
     storage_peaks(problem, schedule).into_iter().map(row).collect()
 }
 
-/// Leases by name.
-pub(crate) fn leased(platform: &Platform, leases: &[Lease]) -> Vec<Leased> {
-    let named = |lease: &Lease| Leased {
+/// Leases with names of hosts and classes.
+pub(crate) fn leased(platform: &Platform, leases: &[Lease]) -> Vec<LeaseEntry> {
+    let named = |lease: &Lease| LeaseEntry {
         host: platform.host(lease.host).name.to_string(),
         class: platform.class(lease.class).name.to_string(),
         from: lease.from,

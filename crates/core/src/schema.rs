@@ -1,4 +1,5 @@
-//! JSON Schemas of requests and reports, generated from their types. The files in docs/schema are these.
+//! JSON Schemas of requests and reports, generated from their types and doc comments. `docs/schema` has them as files;
+//! a test compares both.
 
 use crate::choices::{ChoicesPlanReport, ChoicesRunReport, ForecastReport};
 use crate::plan::{FrontReport, PlanReport, PlanReports};
@@ -14,7 +15,7 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The schemas of documents that other parts of the command print.
+/// Names of documents without a type here, which other parts of the command print.
 pub mod names {
     /// The document `slackline/campaigns/1`.
     pub const CAMPAIGNS: &str = "slackline/campaigns/1";
@@ -125,6 +126,7 @@ pub fn members(schema: &Value) -> BTreeMap<String, String> {
     found
 }
 
+/// Adds the members below `at` to `found`, by path.
 fn collect(root: &Value, at: &Value, path: &str, found: &mut BTreeMap<String, String>) {
     let at = resolved(root, at);
     for part in ["anyOf", "allOf", "oneOf"] {
@@ -147,6 +149,7 @@ fn collect(root: &Value, at: &Value, path: &str, found: &mut BTreeMap<String, St
     }
 }
 
+/// Follows a reference (`$ref`) of a schema to its definition.
 fn resolved<'v>(root: &'v Value, at: &'v Value) -> &'v Value {
     let place = at["$ref"].as_str().and_then(|place| place.strip_prefix('#'));
     place.and_then(|place| root.pointer(place)).unwrap_or(at)
@@ -169,8 +172,8 @@ fn kind(root: &Value, member: &Value) -> String {
     parts.join("|")
 }
 
-/// Lists the changes that break readers of documents of an older schema: removed members, members with another
-/// type, and new required members of requests.
+/// Lists the changes that break readers of documents of an older schema: removed members, and members with another type
+/// (which includes other named values).
 pub fn breaks(old: &Value, new: &Value) -> Vec<String> {
     let (was, is) = (members(old), members(new));
     let changed = was.iter().filter_map(|(path, kind)| match is.get(path) {

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::interval::MakespanInterval;
 use crate::request::SimulationSetup;
 use crate::simulation::{Outputs, SimulationInput};
 use schemars::JsonSchema;
@@ -10,6 +11,9 @@ use slackline_model::platform::Change;
 use slackline_model::schedule::Summary;
 use slackline_model::{Platform, approx};
 use std::sync::Arc;
+
+/// The changes that are tried where none is named.
+const USUAL: [&str; 5] = ["cores x2", "hosts x2", "speed x2", "bandwidth x2", "latency x0.5"];
 
 /// The JSON document of a run and the same run on changed platforms.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -42,6 +46,9 @@ pub struct WhatIfRun {
     pub why: Option<String>,
     /// End of the run in seconds; `null` where it cannot finish.
     pub makespan: Option<f64>,
+    /// Bounds of the makespan, where the workflow is a recorded run and no scenario is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<MakespanInterval>,
     /// End of the first plan in seconds.
     pub planned_makespan: f64,
     /// Of several workflows: mean seconds from arrival to end.
@@ -81,8 +88,8 @@ pub fn parse_changes(text: &str) -> Result<Vec<Change>, String> {
     text.split(',').map(str::parse).collect()
 }
 
-/// Simulates a run on a platform as it is and after each group of changes. Workflow, arrivals, scenario and their draws stay
-/// the same: dates that a scenario gives as parts of a makespan are those of the unchanged platform.
+/// Simulates a run on a platform as it is and after each group of changes. Workflow, arrivals, scenario and random draws
+/// stay the same. Dates that a scenario gives as fractions of a makespan refer to that on the unchanged platform.
 pub fn what_if(
     setup: SimulationSetup,
     policy: &str,
@@ -102,6 +109,7 @@ pub fn what_if(
     let mut input = setup.read(vec![policy.to_string()], context)?;
     let before = input.loaded.platform.clone();
     let (mut base, scenario) = run(&input, context)?;
+    // Costs are reported for all runs or for none: a change may bring the first prices.
     let priced = base.cost.take();
     input.scenario = scenario;
     let mut changes = Vec::new();
@@ -150,7 +158,7 @@ pub fn what_if(
     })
 }
 
-/// One run, and its scenario with all dates settled.
+/// One run, and its scenario with all relative dates converted to seconds.
 fn run(
     input: &SimulationInput,
     context: &mut Context<'_>,
@@ -177,6 +185,7 @@ fn run(
         finished: why.is_none(),
         makespan: why.is_none().then_some(ran.outcome.makespan),
         why,
+        interval: ran.interval,
         planned_makespan: ran.planned.makespan(),
         mean_turnaround: (count > 0).then(|| sum / f64::from(count)),
         utilisation: summary.utilisation,
@@ -184,4 +193,14 @@ fn run(
         cost: Some(ran.money.total),
     };
     Ok((run, scenario))
+}
+
+/// Those of the usual changes that the platform can undergo.
+pub fn usual(
+    setup: &SimulationSetup,
+    context: &mut Context<'_>,
+) -> Result<Vec<Vec<Change>>, Failure> {
+    let loaded = setup.clone().read(vec!["static".to_string()], context)?.loaded;
+    let changes = USUAL.iter().filter_map(|text| parse_changes(text).ok());
+    Ok(changes.filter(|group| loaded.platform.changed(group).is_ok()).collect())
 }

@@ -51,7 +51,7 @@ pub struct Movement<'a> {
 pub struct Order {
     /// Host to start.
     pub host: HostId,
-    /// Until when it is expected to be needed, where somebody knows. It is kept beyond until it is
+    /// Until when it is expected to be needed, where known. It is kept beyond until it is
     /// given back.
     pub until: Option<f64>,
 }
@@ -358,7 +358,7 @@ pub enum Liveness {
     Busy,
     /// Nothing advances, but something that is off or is stopped will go on.
     Revives,
-    /// Nobody knows whether what is off will ever be back.
+    /// Whether what is off will ever be back is unknown.
     Unknown,
     /// Nothing advances, and nothing that could help will happen.
     Hopeless,
@@ -428,7 +428,7 @@ pub trait Backend {
     /// Asks an operation to stop; [`SignalKind::Cancelled`] follows, or how it ended before.
     fn cancel(&mut self, op: OpId) -> Result<(), BackendError>;
 
-    /// Deletes a file from a host, where it is; nobody needs it there any more.
+    /// Deletes a file from a host, where it is; it is not needed there any more.
     fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError>;
 
     /// Orders a machine. [`Accepted::Running`]: it is there; else [`SignalKind::LeaseReady`] follows.

@@ -18,7 +18,7 @@ pub(crate) enum Location {
     Host(HostId),
     /// On a storage, behind the links of its host.
     Disk(DiskId),
-    /// Nowhere in particular: everybody reaches it at mean latency and bandwidth, and what is
+    /// At no host: every host reaches it at mean latency and bandwidth, and what is
     /// written is there at once.
     Means(MeanNetwork),
 }

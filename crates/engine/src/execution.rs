@@ -51,7 +51,7 @@ pub struct Settings {
     /// Run times that differ from their estimates change those of their kind, and the level of their
     /// host where others of the kind took less.
     pub learning: bool,
-    /// Seconds to wait for a host of which nobody knows whether it will be back.
+    /// Seconds to wait for a host if it is unknown whether it will be back.
     pub patience: f64,
     /// The run is broken off at this date.
     pub until: f64,
@@ -87,12 +87,12 @@ pub enum Recording<'r> {
     Keep,
     /// All but the changing levels of hosts and links, of which there may be any number.
     KeepWork,
-    /// Nobody wants it; the outcome has none.
+    /// Nothing is recorded; the outcome has no trace.
     Nothing,
-    /// Somebody takes each record as it comes; the outcome has none.
-    Tell(&'r mut dyn FnMut(&Record)),
-    /// Somebody takes each record as it comes; the outcome has all but the changing levels.
-    KeepWorkAndTell(&'r mut dyn FnMut(&Record)),
+    /// Each record is passed to the function; the outcome has no trace.
+    Stream(&'r mut dyn FnMut(&Record)),
+    /// Each record is passed to the function; the outcome has all but the changing levels.
+    KeepWorkAndStream(&'r mut dyn FnMut(&Record)),
 }
 
 impl<'r> Recording<'r> {
@@ -105,8 +105,8 @@ impl<'r> Recording<'r> {
             Recording::Keep => Recording::Keep,
             Recording::KeepWork => Recording::KeepWork,
             Recording::Nothing => Recording::Nothing,
-            Recording::Tell(tell) => Recording::Tell(tell),
-            Recording::KeepWorkAndTell(tell) => Recording::KeepWorkAndTell(tell),
+            Recording::Stream(tell) => Recording::Stream(tell),
+            Recording::KeepWorkAndStream(tell) => Recording::KeepWorkAndStream(tell),
         }
     }
 }

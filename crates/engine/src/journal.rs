@@ -341,7 +341,7 @@ pub struct Resumed<'b> {
     journal: Journal,
     charges: Charges,
     next: usize,
-    /// The same, for whoever plays along.
+    /// The same, for observers of a replay.
     played: Rc<Cell<usize>>,
     now: f64,
     /// Backend that continues where the journal ends.
@@ -454,7 +454,7 @@ impl<'b> Resumed<'b> {
         if answer.is_ok() {
             self.open.insert(op, Open { op, work: work.clone(), cancelling: false });
         }
-        // Nobody knows the outcome of the last one; to ask again is not to begin again.
+        // The outcome of the last request is unknown; repeating a request does not start its operation twice.
         match self.live().filter(|_| unknown) {
             Some(live) => work.begin(op, live),
             None => answer,
@@ -521,7 +521,7 @@ impl Backend for Resumed<'_> {
         if self.next == self.journal.records.len()
             && let Some(live) = self.live()
         {
-            return live.delete(file, host); // nobody knows whether it was done
+            return live.delete(file, host); // whether it was done is unknown
         }
         self.check()
     }

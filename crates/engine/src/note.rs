@@ -16,7 +16,7 @@ pub struct Process {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
-    /// Somebody drives the run from here on.
+    /// A process drives the run from here on.
     Driven {
         /// Boot identifier of the machine.
         boot: String,
@@ -59,7 +59,7 @@ pub enum Note {
     Withdrawn(Vec<String>),
     /// Files that were put into the folder of results.
     Shown(Vec<String>),
-    /// Files that the run is about to delete from all its stores: nobody needs them now.
+    /// Files that the run is about to delete from all its stores: they are not needed any more.
     Deleted(Vec<String>),
     /// The time of the batch job that made an attempt was over before the attempt.
     TooShort {

@@ -10,11 +10,11 @@ use std::sync::Arc;
 pub enum Ending {
     /// All tasks are done.
     Finished,
-    /// Nothing can move any more, or the policy gave up.
+    /// The run stalled or the policy gave up; the reason as text for people.
     CannotFinish(String),
 }
 
-/// Figures of a run.
+/// Counts and sums of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
     /// Plans adopted after the first.
@@ -54,13 +54,13 @@ pub struct Counters {
 pub struct Outcome {
     /// Its ending.
     pub ending: Ending,
-    /// When the last task ended (or nothing moved any more).
+    /// Date at which the last task ended (or the run stalled), in seconds from the start.
     pub makespan: f64,
-    /// Real places and dates of all tasks.
+    /// Actual processors and dates of all tasks.
     pub schedule: Schedule,
-    /// Event by event.
+    /// Events of the run, as far as they were recorded.
     pub trace: Trace,
-    /// Figures.
+    /// Numbers of re-plannings, failures, transfers and so on.
     pub counters: Counters,
     /// All work that was known in the end.
     pub workflow: Arc<Workflow>,
@@ -70,12 +70,12 @@ pub struct Outcome {
     pub part_of: Vec<u32>,
     /// The machines that were leased, in order of their orders.
     pub leases: Vec<Lease>,
-    /// Estimates learnt from it.
+    /// Estimates learned during the run.
     pub taught: LearnedFigures,
 }
 
 impl Outcome {
-    /// When the last task of each workflow that arrived ended; infinite for unfinished ones.
+    /// Per workflow that arrived: end of its last task in seconds; infinite for unfinished ones.
     pub fn finishes(&self) -> Vec<f64> {
         let mut last = vec![0.0f64; self.arrived.len()];
         for (placement, &part) in self.schedule.placements.iter().zip(&self.part_of) {

@@ -18,8 +18,7 @@ pub struct Decided {
 
 impl Journal {
     /// Takes the records of a log apart: what the backend was asked and answered, and what the
-    /// policy decided. An operation that was asked for again because nobody knew what had come of
-    /// it counts once.
+    /// policy decided. An operation that was requested again because its outcome was unknown counts once.
     pub fn of_log(records: impl IntoIterator<Item = Record>) -> (Journal, Decided) {
         let (mut journal, mut decided) = (Journal::default(), Decided::default());
         for record in records {
@@ -41,7 +40,7 @@ impl Journal {
 /// Receiver of decisions; a decision that cannot be kept is not carried out.
 pub type Keep<'p> = Box<dyn FnMut(f64, Vec<Decision>) -> Result<(), RecordError> + 'p>;
 
-/// See the module's head.
+/// A policy whose decisions are recorded, and compared with those recorded before.
 pub struct Checked<'p> {
     policy: &'p mut dyn Policy,
     before: Decided,

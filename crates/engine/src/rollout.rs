@@ -1,9 +1,8 @@
-//! Following plans into the future with the simulator: the rest of a run on a copy, under given
-//! courses of levels and run times.
+//! Rollouts: simulation of the rest of a run from a situation, under given forecasts of levels and run times.
 //!
-//! Only what the situation tells is used, never further knowledge of the run's backend: the
-//! answers are the same when a run is played from its log. Links show their levels through the
-//! pairs of hosts that use them: a link has the best share that any of these has.
+//! They use the situation alone, never the backend of the run, so that they give the same results when a run is replayed
+//! from its log. Situations have bandwidths of pairs of host groups; that of a link is derived as the greatest share of
+//! nominal bandwidth among the pairs that use it.
 
 use crate::backend::BackendError;
 use crate::engine::fork;
@@ -19,31 +18,31 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// See the module's head.
+/// Simulation of the rest of a run from a situation on, under given levels and run times.
 pub struct Rollout {
     charges: Charges,
     /// The platform without its own future changes, which are unknown.
     steady: Option<Arc<Platform>>,
-    /// The network at its peak in the groups that are told apart.
+    /// The network at nominal bandwidths, in the host groups of the situation.
     peak: Option<Arc<PlanningNetwork>>,
-    /// Per pair of these groups: the links between them, once the network is looked at.
+    /// Per pair of these groups: the links between them; found at first use.
     ways: Option<Arc<GroupWays>>,
-    /// Network when the last copy began.
+    /// The network at the start of the last rollout.
     seen: Option<Arc<Observed>>,
     /// Last bandwidths of links derived from rates of pairs of groups: the draws of one evaluation share them.
-    told: VecDeque<Told>,
+    derived: VecDeque<DerivedShares>,
 }
 
 /// The rates between groups, and the share that each link has by them.
-struct Told {
+struct DerivedShares {
     rates: Vec<f64>,
     shares: Vec<f64>,
 }
 
-/// Number of these kept.
-const TOLD: usize = 4;
+/// Number of derived shares kept.
+const SHARES_KEPT: usize = 4;
 
-/// Run times as estimated, drawn, and as far as they are left.
+/// Remaining run times: estimates times drawn factors, less the progress of running tasks.
 struct Expected<'a> {
     problem: &'a Problem<'a>,
     now: &'a Situation,
@@ -66,13 +65,13 @@ impl Reality for Expected<'_> {
 }
 
 impl Rollout {
-    /// On a network that charges like this for a lone transfer.
+    /// A simulator whose network model charges a lone transfer like this.
     pub fn new(charges: Charges) -> Rollout {
-        let told = VecDeque::new();
-        Rollout { charges, steady: None, peak: None, ways: None, seen: None, told }
+        let derived = VecDeque::new();
+        Rollout { charges, steady: None, peak: None, ways: None, seen: None, derived }
     }
 
-    /// The rules that come nearest to what is charged.
+    /// Simulation models that come nearest to the charges of the run.
     fn models(&self, now: &Situation) -> Models {
         let other = |network| Models { network, ..Models::default() };
         match (now.contention, now.platform.network()) {
@@ -92,11 +91,12 @@ impl Rollout {
         if self.peak.as_ref().is_none_or(|peak| peak.groups != groups) {
             self.peak = Some(Arc::new(now.peak_network.regrouped(&now.view.network)));
             (self.ways, self.seen) = (None, None);
-            self.told.clear();
+            self.derived.clear();
         }
         self.peak.clone().unwrap_or_else(|| now.peak_network.clone())
     }
 
+    /// Levels of hosts and links as the simulator takes them; none where they are not valid levels.
     fn world(
         &mut self,
         now: &Situation,
@@ -137,7 +137,7 @@ impl Rollout {
                 self.shares(&now.platform, network, peak)
             };
             for ((levels, share), link) in levels.iter_mut().zip(shares).zip(links) {
-                // What the platform itself says for ever counts too.
+                // The constant level of the platform file counts too.
                 let level = share * (link.level() / link.bandwidth);
                 if levels.last().is_none_or(|(_, last)| *last != level) {
                     levels.push((date - now.now, level));
@@ -157,14 +157,14 @@ impl Rollout {
         self.ways.get_or_insert_with(find).clone()
     }
 
-    /// Per link: which part of its rate it has, by what the pairs that use it show.
+    /// Per link: share of its nominal bandwidth, derived from the pairs that use it; 1 for unused links.
     fn shares(
         &mut self,
         platform: &Platform,
         network: &PlanningNetwork,
         peak: &PlanningNetwork,
     ) -> Vec<f64> {
-        if let Some(known) = self.told.iter().find(|told| told.rates == network.bandwidth) {
+        if let Some(known) = self.derived.iter().find(|known| known.rates == network.bandwidth) {
             return known.shares.clone();
         }
         let ways = self.ways(platform, peak);
@@ -183,8 +183,9 @@ impl Rollout {
         }
         let of = |(share, seen)| if seen { share } else { 1.0 };
         let shares: Vec<f64> = shares.into_iter().zip(seen).map(of).collect();
-        self.told.truncate(TOLD - 1);
-        self.told.push_front(Told { rates: network.bandwidth.clone(), shares: shares.clone() });
+        self.derived.truncate(SHARES_KEPT - 1);
+        self.derived
+            .push_front(DerivedShares { rates: network.bandwidth.clone(), shares: shares.clone() });
         shares
     }
 }
@@ -194,7 +195,7 @@ fn same_rates(a: &PlanningNetwork, b: &PlanningNetwork) -> bool {
         && a.bandwidth.iter().zip(&b.bandwidth).all(|(a, b)| a == b || approx::eq(*a, *b))
 }
 
-/// The connections of a matrix as shares of what it says.
+/// Connections of a matrix network, as shares of their nominal bandwidths.
 fn pair_courses(
     now: &Situation,
     course: &LevelForecast,
@@ -216,14 +217,14 @@ fn pair_courses(
     Some(pairs)
 }
 
-/// Levels over time; nothing where they are no levels.
+/// Levels over time; none where they are not valid.
 fn profile(levels: impl Iterator<Item = (f64, f64)>) -> Option<Option<Arc<Profile>>> {
     let events = levels.map(|(date, value)| ProfileEvent { date: date.max(0.0), value });
     Some(Some(Arc::new(Profile::once(events.collect()).ok()?)))
 }
 
-/// Whether a run is one that begins again from its situation alone: without a store that tasks
-/// read from, storage that may be full, data charged for in place.
+/// Whether a situation has all that a rollout needs. It lacks the state of central stores, of bounded storage, of
+/// anticipated transfers, and of charges for local data.
 fn can_copy(now: &Situation) -> bool {
     let bounded = now.platform.shares_storage()
         && now.platform.host_ids().any(|host| now.platform.storage_of(host).is_some());
@@ -243,7 +244,7 @@ impl PlanSimulator for Rollout {
             return None;
         }
         let peak = self.peak(now);
-        // Whoever may plan again may use any host.
+        // A policy that may re-plan may use any host.
         let used = match then {
             Some(_) => vec![true; now.platform.hosts().len()],
             None => now.hosts_in_use(plan),
@@ -260,7 +261,7 @@ impl PlanSimulator for Rollout {
         let reality = Expected { problem: &problem, now, factors: &course.factors };
         let models = self.models(now);
         let ends = |e: BackendError| e.to_string();
-        // The network is looked at before anything begins.
+        // The simulator observes the network before anything begins: the observation is shared where models are alike.
         let alike = !pairwise && models.charges().acknowledgements == self.charges.acknowledgements;
         let ways = alike.then(|| self.ways(&now.platform, &peak));
         let seen = self.seen.take().filter(|_| alike);

@@ -108,7 +108,7 @@ pub struct Simulated<'t> {
     rented: BTreeMap<OpId, Rented>,
     /// Machines that were ordered before: the seconds until they are ready.
     ordered: BTreeMap<HostId, f64>,
-    /// Told at the next call, before time continues.
+    /// DerivedShares at the next call, before time continues.
     pending: Vec<Signal>,
     /// Signals of the last call, and their number.
     told: Vec<Signal>,
@@ -156,7 +156,7 @@ impl<'t> Simulated<'t> {
     ) -> Result<Self, BackendError> {
         let charges = models.charges();
         let free = MeanNetwork::FREE;
-        let store = Location::Means(free); // nobody reads from it
+        let store = Location::Means(free); // it is never read
         let platform: Arc<Platform> = platform.into();
         let host_of = platform.host_of_procs().collect();
         let simulation = Simulation::new(platform, models).map_err(failed)?;
@@ -199,7 +199,7 @@ impl<'t> Simulated<'t> {
         self
     }
 
-    /// These are the ways between groups, where somebody has found them, and what one before saw first.
+    /// Takes over the routes between groups, where they were found before, and the first observation of an earlier rollout.
     pub(crate) fn with_observed(
         mut self,
         ways: Option<Arc<GroupWays>>,
@@ -661,7 +661,7 @@ impl Observed {
     }
 }
 
-/// The platform's origin, behind its links; where nobody has links, at mean times.
+/// The platform's origin, behind its links; where there are no links, at mean times.
 fn store_of(platform: &Platform) -> Location {
     match (platform.network(), platform.origin()) {
         (Network::Zones, Some(origin)) => Location::Host(origin),
@@ -737,7 +737,7 @@ impl Backend for Simulated<'_> {
         let weighs = (weighed != stated).then(|| Box::new((file, weighed)));
         let mut activities = Vec::with_capacity(blocks.len());
         if since < now {
-            // What nobody disturbs ends at a date that is known.
+            // Without contention the end is known.
             let arrives = since + self.network.together(blocks.iter().map(|b| real(self, b)));
             let rest = Activity::Sleep((arrives - now).max(0.0));
             activities.push(self.start(rest, op).map_err(refused)?);

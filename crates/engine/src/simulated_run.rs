@@ -177,7 +177,7 @@ impl Stage {
     }
 }
 
-/// The rules of a simulation where nobody says any: those of measured links, or of links that serve one
+/// The default rules of a simulation: those of measured links, or of links that serve one
 /// transfer at a time, where the platform has them; else tasks that spread over hosts, and what is redistributed between them, are
 /// parallel tasks.
 pub fn usual_models(platform: &Platform, workflow: &Workflow) -> Models {

@@ -4,19 +4,20 @@ use slackline_model::HostId;
 use slackline_model::platform::{Network, Platform, RouteCache};
 use slackline_model::trace::{End, Trace, Work};
 
-/// Shares between 0 and 1 in equal steps of time.
+/// Utilisation in equal steps of time: shares, from 0 to 1 for hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
     /// Length of a step, seconds.
     pub step: f64,
-    /// Per host: busy share of its cores.
+    /// Per host: busy share of its cores, as fractions of time and cores.
     pub hosts: Vec<Vec<f64>>,
-    /// Per link: carried share of its bandwidth; a transfer counts evenly over its duration.
+    /// Per link: carried share of its nominal bandwidth; a transfer counts evenly over its duration, so that a step may
+    /// exceed 1. Empty networks of matrices have no links.
     pub links: Vec<Vec<f64>>,
 }
 
 impl Usage {
-    /// The usage of a traced run in a number of steps.
+    /// The utilisation of a traced run in `steps` equal steps, which is at least 1.
     pub fn of(platform: &Platform, trace: &Trace, steps: usize) -> Usage {
         let end = trace.records().last().map_or(0.0, |r| r.at);
         let step = if end > 0.0 { end / steps as f64 } else { 1.0 };

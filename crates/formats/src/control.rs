@@ -11,12 +11,15 @@ pub(crate) enum IterationsEntry {
     Law(LawEntry),
 }
 
+/// The distribution of the passes of a loop: one of `{table}` (the probabilities of 1, 2, ... passes),
+/// `{again, max}` (the probability of one more), `{mean, sd, min, max}` (normal, rounded and bounded) or `{min, max}` (uniform).
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LawEntry {
     table: Option<Vec<f64>>,
     again: Option<f64>,
     mean: Option<f64>,
+    /// Standard deviation.
     sd: Option<f64>,
     min: Option<f64>,
     max: Option<f64>,
@@ -48,7 +51,7 @@ impl<'de> Deserialize<'de> for IterationsEntry {
     }
 }
 
-/// A whole number from 1 on.
+/// A whole number from 1 to 2^53, up to which `f64` has every whole number.
 fn whole(what: &str, value: f64) -> Result<u64, String> {
     if value >= 1.0 && value.fract() == 0.0 && value <= 2f64.powi(53) {
         Ok(value as u64)
@@ -107,7 +110,8 @@ pub(crate) fn json(iterations: &Iterations) -> String {
     }
 }
 
-/// Writes the passes of a loop as an inline table of TOML.
+/// Writes the passes of a loop as a number or an inline table of TOML: JSON in another notation, as no name or
+/// number contains any of the characters replaced.
 pub(crate) fn toml(iterations: &Iterations) -> String {
     match iterations {
         Iterations::Table(table) => format!("{{ table = {table:?} }}"),

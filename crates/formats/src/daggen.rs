@@ -1,4 +1,4 @@
-//! The text that daggen writes when it is not asked for DOT; read.
+//! The text format of the generator daggen (its default; with `--dot` it writes DOT instead): reader.
 //!
 //! ```text
 //! // comments
@@ -40,8 +40,11 @@ fn content(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum NodeKind {
+    /// Root or end, which only connects the graph.
     Tie,
-    Computation { alpha: f64 },
+    Computation {
+        alpha: f64,
+    },
     Transfer,
 }
 
@@ -50,6 +53,7 @@ struct Node<'a> {
     number: &'a str,
     successors: Vec<&'a str>,
     kind: NodeKind,
+    /// Flop of a computation, bytes of a transfer.
     amount: f64,
 }
 

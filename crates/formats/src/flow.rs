@@ -345,7 +345,7 @@ impl Resolver<'_> {
             let writers = &flow.writes[range];
             let itself = writers.binary_search_by_key(&task, |w| w.1).ok();
             if writers.len() == usize::from(itself.is_some()) {
-                self.read(name, 0, task)?; // nobody writes it, or only this task
+                self.read(name, 0, task)?; // no task writes it, or only this one
             } else if self.graph.alone(task) {
                 self.read_all(name, task, itself)?;
             } else if !self.read_from_parents(name, task)? {

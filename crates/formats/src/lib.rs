@@ -1,6 +1,6 @@
-//! One module per file format, reader and/or writer. Only this crate contains file extensions.
+//! One module per file format, with a reader, a writer, or both. Only this crate contains file extensions.
 //!
-//! The front door for workflows is [`read_workflow`] and [`write_workflow`]; [`Format`] lists the
+//! The entry point for workflows is [`read_workflow`] and [`write_workflow`]; [`Format`] lists the
 //! formats behind it.
 //!
 //! ```
@@ -67,7 +67,8 @@ pub fn read_workflow(files: &FileAccess, path: &Path, from: Option<Format>) -> R
     read_workflow_with(files, path, from, &[])
 }
 
-/// The same with values for the parameters of the workflow; the caller checks that it has parameters of these names.
+/// Reads a workflow file like [`read_workflow`], with values for the parameters of the workflow. Names that it does
+/// not have are ignored: the caller checks them.
 pub fn read_workflow_with(
     files: &FileAccess,
     path: &Path,
@@ -82,7 +83,7 @@ pub fn read_workflow_with(
     let siblings = (!is_standard(path)).then(|| files.siblings(path));
     let options = ReadOptions { siblings, parameters };
     format.read_with(&text, &options).map_err(|error| match error.file {
-        // Of a file that the workflow names.
+        // The error is in another file, which the workflow names.
         Some(_) => error,
         None => error.in_file(path),
     })

@@ -14,6 +14,7 @@ pub(crate) struct Names<'a> {
     tasks: HashMap<&'a str, TaskId>,
     /// Filled on first use: few documents name files.
     files: OnceCell<BTreeMap<String, FileId>>,
+    /// Empty without a planning problem.
     procs: BTreeMap<String, ProcId>,
 }
 
@@ -23,7 +24,7 @@ impl<'a> Names<'a> {
         Names { procs, ..Names::among(problem.workflow(), problem.platform()) }
     }
 
-    /// Without the names that a planning problem gives to processors.
+    /// The names of a workflow and a platform alone: [`proc`](Self::proc) finds none.
     pub(crate) fn among(workflow: &'a Workflow, platform: &'a Platform) -> Names<'a> {
         Names {
             workflow,
@@ -68,7 +69,8 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The error of a name that means nothing, with the one probably meant.
+/// The error of a name that does not exist, with the one probably meant. `lack` is its beginning, such as
+/// "workflow has no task".
 pub(crate) fn unknown<'k>(
     lack: &str,
     name: &str,

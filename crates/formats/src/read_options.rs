@@ -1,4 +1,4 @@
-//! Options of a reader of workflows.
+//! Options for readers of workflows.
 
 use slackline_io::Siblings;
 
@@ -7,7 +7,7 @@ use slackline_io::Siblings;
 pub struct ReadOptions<'a> {
     /// Files that the workflow may name; none for a text that is no file.
     pub siblings: Option<Siblings<'a>>,
-    /// Values for `[params]` by name; of equal names the last counts. Names that the workflow does not have are left
-    /// to the caller.
+    /// Values for `[params]` by name; of equal names the last wins. Readers ignore names that the workflow does not
+    /// have; the caller checks them.
     pub parameters: &'a [(String, String)],
 }

@@ -1,11 +1,11 @@
-//! Byte-wise reading of text formats that need not be held in memory: keeps line and column,
-//! bounds every token, checks the encoding of what it hands out.
+//! Byte-wise reading of texts that are too large to hold in memory: keeps line and column, bounds the length of
+//! every token, checks the encoding of the tokens it returns.
 
 use crate::error::{FormatError, Result};
 
 use std::io::Read;
 
-/// Longest token that is kept; nothing sensible comes near.
+/// Longest token in bytes (1 MiB), so that a binary file cannot fill the memory; no valid text comes near.
 pub(crate) const TOKEN_LIMIT: usize = 1 << 20;
 
 /// A place in the text, counted from 1; the column counts characters.
@@ -25,6 +25,7 @@ impl Spot {
 pub(crate) struct Scanner<R> {
     source: R,
     buffer: Box<[u8]>,
+    /// Position of the next byte in the buffer, and the end of what was read into it.
     at: usize,
     filled: usize,
     spot: Spot,
@@ -44,6 +45,7 @@ impl<R: Read> Scanner<R> {
         Ok(scanner)
     }
 
+    /// Reads the next piece of the source; `filled` is 0 at its end.
     fn fill(&mut self) -> Result<()> {
         self.at = 0;
         loop {
@@ -79,6 +81,7 @@ impl<R: Read> Scanner<R> {
         self.at += 1;
         if byte == b'\n' {
             self.spot = Spot { line: self.spot.line + 1, column: 1 };
+        // Continuation bytes of UTF-8 (10xxxxxx) are no characters.
         } else if byte & 0xc0 != 0x80 {
             self.spot.column += 1;
         }
@@ -93,7 +96,7 @@ impl<R: Read> Scanner<R> {
         Ok(byte)
     }
 
-    /// Skips to the end of the line, which stays.
+    /// Skips to the end of the line; the line feed is the next byte.
     pub(crate) fn skip_line(&mut self) -> Result<()> {
         while let Some(byte) = self.peek()? {
             if byte == b'\n' {
@@ -104,7 +107,7 @@ impl<R: Read> Scanner<R> {
         Ok(())
     }
 
-    /// Appends the next byte to a token that started at `start`.
+    /// Appends the byte that [`peek`](Scanner::peek) showed to a token that started at `start`.
     #[inline]
     pub(crate) fn take_into(&mut self, token: &mut Vec<u8>, start: Spot) -> Result<()> {
         if token.len() >= TOKEN_LIMIT {
@@ -125,7 +128,7 @@ pub(crate) fn text(token: Vec<u8>, start: Spot) -> Result<String> {
     })
 }
 
-/// Names a byte that has no business here.
+/// The name of an unexpected byte in a message.
 pub(crate) fn byte_name(byte: u8) -> String {
     match byte {
         b'\n' => "the end of the line".to_string(),

@@ -1,4 +1,4 @@
-//! Scenarios as TOML or JSON that a person can read and edit; read and written.
+//! Scenario files in TOML or JSON: reader and writer.
 //!
 //! ```toml
 //! name = "one slow host, one failure"
@@ -43,8 +43,9 @@
 //! deadline = 600
 //! ```
 //!
-//! Times are seconds; `at = "50%"` is half of the makespan of the plan, followed without the outage. JSON has
-//! the same members.
+//! Times are seconds, or text with a unit. In `down`, `at = "50%"` is half of the makespan that the plan has
+//! without outages; in `[[actual]]`, `at` is the part of the task's run time after which memory runs out.
+//! JSON has the same members.
 
 use crate::error::{FormatError, Result, json_error, toml_error};
 use serde::de::Error as _;
@@ -183,10 +184,12 @@ pub fn to_toml(scenario: &Scenario) -> String {
     out
 }
 
+/// A string of TOML.
 fn quoted(text: impl AsRef<str>) -> String {
     toml::Value::String(text.as_ref().into()).to_string()
 }
 
+/// Writes a level over time, as `[[seconds, level], ...]`, and its period.
 fn course(out: &mut String, name: &str, events: &[(f64, f64)], period: Option<f64>) {
     if !events.is_empty() {
         let list: Vec<String> = events.iter().map(|(t, v)| format!("[{t}, {v}]")).collect();
@@ -197,14 +200,15 @@ fn course(out: &mut String, name: &str, events: &[(f64, f64)], period: Option<f6
     }
 }
 
+/// Writes outages as one line.
 fn downs(out: &mut String, downs: &[RawDown]) {
     if downs.is_empty() {
         return;
     }
     let one = |down: &RawDown| {
         let mut text = match &down.at {
-            RawMoment::Seconds(at) => format!("{{ at = {at}"),
-            RawMoment::Share(share) => format!("{{ at = {}", quoted(share)),
+            NumberOrText::Number(at) => format!("{{ at = {at}"),
+            NumberOrText::Text(share) => format!("{{ at = {}", quoted(share)),
         };
         if let Some(lasts) = down.lasts {
             let _ = write!(text, ", lasts = {lasts}");
@@ -218,7 +222,8 @@ fn downs(out: &mut String, downs: &[RawDown]) {
     let _ = writeln!(out, "down = [{}]", list.join(", "));
 }
 
-/// The document as written.
+/// The document as written. The names of members are part of the format; units are those of the module's
+/// example.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Raw {
@@ -299,7 +304,7 @@ struct RawLink {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct RawDown {
-    at: RawMoment,
+    at: NumberOrText,
     #[serde(default, deserialize_with = "seconds", skip_serializing_if = "Option::is_none")]
     lasts: Option<f64>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -308,18 +313,20 @@ struct RawDown {
 
 #[derive(Deserialize, Serialize)]
 #[serde(untagged)]
-enum RawMoment {
-    Seconds(f64),
-    Share(String),
+enum NumberOrText {
+    /// In the base unit of the member: seconds, bytes, or a fraction.
+    Number(f64),
+    /// With a unit, or a percentage.
+    Text(String),
 }
 
 /// Seconds, as a number or as text with a unit such as `"10min"`.
 fn seconds<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<f64>, D::Error> {
-    match RawMoment::deserialize(deserializer)? {
-        RawMoment::Seconds(seconds) => Ok(Some(seconds)),
-        RawMoment::Share(text) => match parse_duration(&text) {
+    match NumberOrText::deserialize(deserializer)? {
+        NumberOrText::Number(seconds) => Ok(Some(seconds)),
+        NumberOrText::Text(text) => match parse_duration(&text) {
             Ok(seconds) => Ok(Some(seconds)),
             Err(error) => Err(D::Error::custom(error)),
         },
@@ -328,9 +335,9 @@ fn seconds<'de, D: Deserializer<'de>>(
 
 /// Bytes, as a number or as text with a unit such as `"21GB"`.
 fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<f64>, D::Error> {
-    match RawMoment::deserialize(deserializer)? {
-        RawMoment::Seconds(bytes) => Ok(Some(bytes)),
-        RawMoment::Share(text) => match parse_size(&text) {
+    match NumberOrText::deserialize(deserializer)? {
+        NumberOrText::Number(bytes) => Ok(Some(bytes)),
+        NumberOrText::Text(text) => match parse_size(&text) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) => Err(D::Error::custom(error)),
         },
@@ -339,9 +346,9 @@ fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Opti
 
 /// A part of a whole, as a number or as a percentage such as `"30%"`.
 fn part<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<f64>, D::Error> {
-    match RawMoment::deserialize(deserializer)? {
-        RawMoment::Seconds(part) => Ok(Some(part)),
-        RawMoment::Share(text) => {
+    match NumberOrText::deserialize(deserializer)? {
+        NumberOrText::Number(part) => Ok(Some(part)),
+        NumberOrText::Text(text) => {
             let percent = text.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
             let error = || D::Error::custom(format!("'{text}' is no part such as 0.3 or \"30%\""));
             percent.map(|percent| Some(percent / 100.0)).ok_or_else(error)
@@ -512,12 +519,12 @@ impl Raw {
 
     fn of(scenario: &Scenario) -> Raw {
         let text = |text: &String| (!text.is_empty()).then(|| text.clone());
-        let still = scenario.errors == EstimateErrors::default();
+        let is_exact = scenario.errors == EstimateErrors::default();
         Raw {
             name: text(&scenario.name),
             note: text(&scenario.note),
             seed: Some(scenario.seed),
-            errors: (!still).then(|| RawErrors::of(&scenario.errors)),
+            errors: (!is_exact).then(|| RawErrors::of(&scenario.errors)),
             host: scenario.hosts.iter().map(raw_host).collect(),
             link: scenario.links.iter().map(raw_link).collect(),
             actual: scenario
@@ -556,8 +563,8 @@ fn profile(events: &[(f64, f64)], period: Option<f64>) -> Result<Option<Profile>
 fn outages(downs: &[RawDown]) -> Result<Vec<Outage>> {
     let one = |down: &RawDown| {
         let from = match &down.at {
-            RawMoment::Seconds(at) => Moment::Seconds(*at),
-            RawMoment::Share(text) => {
+            NumberOrText::Number(at) => Moment::Seconds(*at),
+            NumberOrText::Text(text) => {
                 let share = text.trim().strip_suffix('%').map(|n| n.trim().parse::<f64>());
                 let no_moment = || {
                     let help = "give seconds, a time such as \"10min\", or a share of the makespan such as \"50%\"";
@@ -576,8 +583,8 @@ fn outages(downs: &[RawDown]) -> Result<Vec<Outage>> {
 
 fn raw_down(outage: &Outage) -> RawDown {
     let at = match outage.from {
-        Moment::Seconds(at) => RawMoment::Seconds(at),
-        Moment::OfMakespan(share) => RawMoment::Share(format!("{}%", share * 100.0)),
+        Moment::Seconds(at) => NumberOrText::Number(at),
+        Moment::OfMakespan(share) => NumberOrText::Text(format!("{}%", share * 100.0)),
     };
     RawDown { at, lasts: outage.lasts, keeps_data: outage.keeps_data }
 }
@@ -649,7 +656,7 @@ const WRONG: [(&str, Wrong); 2] = [("actual", Wrong::Actual), ("estimate", Wrong
 const PER: [(&str, Grain); 3] =
     [("task and host", Grain::TaskAndHost), ("task", Grain::Task), ("kind", Grain::Kind)];
 
-/// The meaning of a word; the first entry when it is absent.
+/// The value of a member that is one of a few words; the first entry, its default, when it is absent.
 fn word<T: Copy>(member: &str, text: Option<&str>, words: &[(&str, T)]) -> Result<T> {
     let known = || words.iter().map(|w| w.0).collect::<Vec<_>>().join("\", \"");
     let found = match text {
@@ -769,8 +776,8 @@ mod tests {
         scenario.errors.per = Grain::Kind;
         assert_eq!(parse_scenario(&to_toml(&scenario)).unwrap(), scenario);
         assert_eq!(parse_scenario(&to_json(&scenario).unwrap()).unwrap(), scenario);
-        let still = Scenario::default();
-        assert_eq!(parse_scenario(&to_toml(&still)).unwrap(), still);
+        let unchanging = Scenario::default();
+        assert_eq!(parse_scenario(&to_toml(&unchanging)).unwrap(), unchanging);
     }
 
     #[test]

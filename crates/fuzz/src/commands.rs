@@ -1,4 +1,5 @@
-//! Commands for a mutated file, and odd arguments.
+//! Commands for mutated files, by kind, and options with odd values. `IN` is the mutated file, `OUT` a path for outputs
+//! (followed by an extension), `DIR` the folder of the seeds.
 
 use crate::seeds::FileKind;
 use rand::RngExt;
@@ -169,7 +170,7 @@ const RECORDS: &[&str] = &[
     "platform from-logs IN --lenient -o OUT.toml --stack OUT2.toml",
 ];
 
-/// Options that are added with odd values.
+/// Options that may be added to a command with one of `VALUES`.
 const OPTIONS: &[&str] = &[
     "--seed",
     "--deadline",
@@ -205,7 +206,7 @@ const VALUES: &[&str] = &[
     "origin",
     "dax",
     "heft",
-    "all --time-limit 100ms", // a search may take its time, and would be taken for a hang
+    "all --time-limit 100ms", // without a limit, a search would be reported as a hang
     "18446744073709551616",
     "\u{1b}[2J",
     "1e-300h",
@@ -247,7 +248,7 @@ pub(crate) fn file(kind: FileKind, extension: &str, folder: &Path) -> PathBuf {
     }
 }
 
-/// One of the commands of a kind; now and then with an absurd option.
+/// A random command of a kind; one in six has an odd option.
 pub(crate) fn line(
     kind: FileKind,
     extension: &str,
@@ -256,7 +257,7 @@ pub(crate) fn line(
 ) -> Vec<String> {
     let lines = lines_of(kind);
     let mut words = words(lines[random.random_range(0..lines.len())], kind, extension, folder);
-    // Levels of a grid change every five seconds: honest runs through years take too long.
+    // Levels of a grid change every five seconds: long correct runs would exceed the time limit.
     if matches!(kind, FileKind::Sweep | FileKind::Grid | FileKind::Course) && words[1] == "simulate"
     {
         words.extend(["--until", "500"].map(str::to_string));

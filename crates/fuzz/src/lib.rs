@@ -1,6 +1,5 @@
-//! Fuzzing as a habit: bundled files and what the command writes, mutated, through every verb, in
-//! process. A panic, an execution that takes longer than [`PATIENCE`], and memory above
-//! [`MOST_MEMORY`] are findings; whatever else a command says of a broken file is fine.
+//! Fuzzing of the command: mutated files (bundled ones and outputs of the command) are inputs of every verb, in process.
+//! Panics, executions longer than [`PATIENCE`], and memory above [`MOST_MEMORY`] are findings; any error message is fine.
 //!
 //! ```
 //! let tally = slackline_fuzz::Fuzzer::new(7)?.run(20, |_| {});
@@ -31,12 +30,12 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Most memory that the process may hold, bytes.
 pub const MOST_MEMORY: u64 = 1 << 30;
 
-/// Something that must not happen.
+/// A defect found by an execution.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The execution.
+    /// Number of the execution.
     pub number: u64,
-    /// The observation, in words.
+    /// The observation, as text.
     pub what: String,
     /// The command line.
     pub line: String,
@@ -49,7 +48,7 @@ pub struct Finding {
 pub struct Tally {
     /// Number of commands run.
     pub executions: u64,
-    /// Number of commands by exit code.
+    /// Number of commands by exit code: 0, 1, and 2 or more.
     pub codes: [u64; 3],
     /// Time and number of the longest execution.
     pub longest: (Duration, u64),
@@ -57,12 +56,12 @@ pub struct Tally {
     pub findings: Vec<Finding>,
 }
 
-/// The execution that is under way, for a watchdog.
+/// The present execution, for a watchdog.
 #[derive(Clone, Debug, Default)]
 pub struct Current(Arc<Mutex<Option<(Spent, Finding)>>>);
 
 impl Current {
-    /// The execution that has been going on for longer than it may.
+    /// The present execution, if it takes longer than [`PATIENCE`].
     pub fn overdue(&self) -> Option<Finding> {
         let current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (since, execution) = current.as_ref()?;
@@ -75,8 +74,8 @@ impl Current {
     }
 }
 
-/// Time since the begin of an execution. On a busy machine it may wait: processor time counts, and
-/// a tenth of the wall time, so that one that only sleeps is noticed too.
+/// Time spent by an execution: the greater of its processor time and a tenth of its wall time. So waiting on a busy
+/// machine hardly counts, and an execution that only sleeps is still noticed.
 #[derive(Clone, Copy, Debug)]
 struct Spent {
     wall: Instant,
@@ -108,6 +107,13 @@ pub struct Fuzzer {
     pub current: Current,
 }
 
+/// A mutated text and the command line that reads it.
+struct Case<'c> {
+    number: u64,
+    text: &'c [u8],
+    line: &'c [String],
+}
+
 impl Fuzzer {
     /// Prepares the files.
     pub fn new(seed: u64) -> std::io::Result<Fuzzer> {
@@ -122,7 +128,7 @@ impl Fuzzer {
         self
     }
 
-    /// Runs so many executions, the first of the seed first; passes each finding to `tell`.
+    /// Runs the first executions of the seed; calls `tell` with each finding.
     pub fn run(&self, executions: u64, mut tell: impl FnMut(&Finding)) -> Tally {
         let mut tally = Tally::default();
         for number in 0..executions {
@@ -134,7 +140,8 @@ impl Fuzzer {
     /// Runs one execution.
     pub fn execute(&self, number: u64, tally: &mut Tally, tell: &mut dyn FnMut(&Finding)) {
         let (seed, text, line) = self.draw(number);
-        self.try_out(number, &text, seed, &line, tally, tell);
+        let file = commands::file(seed.kind, &seed.extension, self.folder.path());
+        self.try_out(&file, Case { number, text: &text, line: &line }, tally, tell);
     }
 
     /// Returns the command line and the file of an execution, without running it.
@@ -149,35 +156,34 @@ impl Fuzzer {
         let other = &self.seeds[random.random_range(0..self.seeds.len())];
         let mut text = mutate::mutated(&seed.text, &other.text, &mut random);
         if seed.kind == FileKind::Run && random.random_bool(0.8) {
-            text = mutate::sealed(&text); // else it ends where it was changed
+            text = mutate::sealed(&text); // without it, reading ends at the changed line
         }
         let line = commands::line(seed.kind, &seed.extension, self.folder.path(), &mut random);
         (seed, text, line)
     }
 
-    /// Runs every command of a kind on one text: for what was once found.
+    /// Runs every command of a kind on one text: the regression test of a former finding.
     pub fn replay(&self, text: &[u8], kind: FileKind, extension: &str) -> Tally {
         let mut tally = Tally::default();
-        let seed = Seed { kind, extension: extension.to_string(), text: text.to_vec() };
+        let file = commands::file(kind, extension, self.folder.path());
         let lines = commands::every(kind, extension, self.folder.path());
         for (number, line) in lines.into_iter().enumerate() {
-            self.try_out(number as u64, text, &seed, &line, &mut tally, &mut |_| {});
+            let case = Case { number: number as u64, text, line: &line };
+            self.try_out(&file, case, &mut tally, &mut |_| {});
         }
         tally
     }
 
+    /// Writes the text of a case to a file and runs its command.
     fn try_out(
         &self,
-        number: u64,
-        text: &[u8],
-        seed: &Seed,
-        line: &[String],
+        file: &Path,
+        Case { number, text, line }: Case<'_>,
         tally: &mut Tally,
         tell: &mut dyn FnMut(&Finding),
     ) {
-        let file = commands::file(seed.kind, &seed.extension, self.folder.path());
-        if std::fs::write(&file, text).is_err() {
-            return; // a full disk is not what is looked for
+        if std::fs::write(file, text).is_err() {
+            return; // a full disk is not a finding
         }
         let execution = |what: &str| Finding {
             number,

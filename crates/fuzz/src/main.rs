@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 const USAGE: &str = "\
 slackline-fuzz: mutated files and odd arguments through every verb, in process
 
-  --seconds N      how long (60 if left out)
-  --executions N   how many at most
-  --seed N         which (1 if left out)
-  --only N         repeat this execution of the seed
-  --kinds A,B      mutate files of these kinds alone, e.g. batch-log,batch-site,tape,stack,storage
-  --keep FOLDER    write what is found there
+  --seconds N      duration in seconds [default: 60]
+  --executions N   maximum number of executions
+  --seed N         seed of all random choices [default: 1]
+  --only N         repeat execution N of the seed
+  --kinds A,B      mutate only files of these kinds, e.g. batch-log,batch-site,tape,stack,storage
+  --keep FOLDER    write the mutated files of findings to this folder
 ";
 
 struct Options {

@@ -4,7 +4,7 @@
 use rand::RngExt;
 use slackline_model::rng::Stream;
 
-/// Words that readers trip over.
+/// Tokens that are likely to confuse readers.
 const TOKENS: &[&str] = &[
     "0",
     "-1",
@@ -81,10 +81,10 @@ const TOKENS: &[&str] = &[
 /// Most changes of one file.
 const MOST: u32 = 3;
 
-/// Longest text that is worked on.
+/// Longest mutated text, in bytes: bounds the time of an execution.
 const LONGEST: usize = 60_000;
 
-/// A broken form of a text; pieces may come from another one.
+/// A mutated text; inserted pieces may come from `other`.
 pub(crate) fn mutated(text: &[u8], other: &[u8], random: &mut Stream) -> Vec<u8> {
     let mut text = text.to_vec();
     for _ in 0..random.random_range(1..=MOST) {
@@ -94,7 +94,7 @@ pub(crate) fn mutated(text: &[u8], other: &[u8], random: &mut Stream) -> Vec<u8>
     text
 }
 
-/// The log of a run with check sums that fit.
+/// The log of a run with its checksums corrected.
 pub(crate) fn sealed(log: &[u8]) -> Vec<u8> {
     const SEAL: &[u8] = b",\"crc\":\"";
     let line = |line: &[u8]| {
@@ -106,6 +106,9 @@ pub(crate) fn sealed(log: &[u8]) -> Vec<u8> {
     log.split(|b| *b == b'\n').map(line).collect::<Vec<_>>().join(&b'\n')
 }
 
+/// One random change, each of twelve cases equally likely: a flipped bit (0), a random byte (1), an inserted token (2, 3),
+/// a replaced word (4 to 6), a piece removed (7) or repeated (8), a piece of the other text inserted (9), two lines swapped
+/// (10), and a cut in one of four (11). Nothing happens where a case does not apply.
 fn change(text: &mut Vec<u8>, other: &[u8], random: &mut Stream) {
     let at = random.random_range(0..=text.len());
     match random.random_range(0..12) {
@@ -142,7 +145,7 @@ fn change(text: &mut Vec<u8>, other: &[u8], random: &mut Stream) {
     }
 }
 
-/// The word or number around a place.
+/// The extent of the word or number around a position.
 fn word(text: &[u8], at: usize) -> std::ops::Range<usize> {
     let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'+');
     let start = text[..at].iter().rposition(|b| !part(b)).map_or(0, |i| i + 1);
@@ -150,6 +153,7 @@ fn word(text: &[u8], at: usize) -> std::ops::Range<usize> {
     start..end
 }
 
+/// A random extent of at most 40 bytes, or 2000 in one of four.
 fn piece(text: &[u8], random: &mut Stream) -> std::ops::Range<usize> {
     let start = random.random_range(0..=text.len());
     let longest = if random.random_range(0..4) == 0 { 2000 } else { 40 };

@@ -1,4 +1,4 @@
-//! The files that are mutated: those bundled, and what the command makes of them.
+//! Seeds: the files that are mutated. They are bundled files, outputs of the command, and the constants below.
 
 use slackline::Sink;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub enum FileKind {
     Sweep,
     /// A grid that sweeps run on (`GridDescription`).
     Grid,
-    /// The course of a link of a grid.
+    /// The levels of a link of a grid over time.
     Course,
     /// The log of a run.
     Run,
@@ -53,7 +53,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// By the name that a file of the corpus begins with.
+    /// The kind of a file of the corpus, by the beginning of its name.
     pub fn named(name: &str) -> Option<FileKind> {
         let kinds = [
             ("workflow", FileKind::Workflow),
@@ -88,12 +88,13 @@ impl FileKind {
 pub struct Seed {
     /// Its role.
     pub kind: FileKind,
-    /// The extension that its commands see.
+    /// Extension of the mutated file.
     pub extension: String,
     /// Content of the file.
     pub text: Vec<u8>,
 }
 
+/// Commands whose output file is a seed, with its kind and extension.
 const WRITTEN: &[(&str, FileKind, &str)] = &[
     ("convert montage OUT", FileKind::Workflow, "dax"),
     ("convert fork-join OUT --to wfformat", FileKind::Workflow, "json"),
@@ -126,7 +127,7 @@ const WRITTEN: &[(&str, FileKind, &str)] = &[
     ),
 ];
 
-/// Documents on standard output; `show` and others read them again.
+/// Commands whose standard output is a seed: documents that `show` and others read.
 const PRINTED: &[(&str, FileKind)] = &[
     ("simulate gauss --platform small-cluster --json", FileKind::Schedule),
     ("plan gauss --platform small-cluster --algorithm heft,cpop --json", FileKind::Schedule),
@@ -277,7 +278,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("run/platform.toml", include_str!("../run/platform.toml")),
 ];
 
-/// Every file, with those that have to be made first made in a folder.
+/// All seeds; files that they refer to are written into `folder`.
 pub(crate) fn all(folder: &Path) -> Vec<Seed> {
     let run = |line: &str| {
         let words = std::iter::once("slackline").chain(line.split_whitespace());
@@ -312,7 +313,7 @@ pub(crate) fn all(folder: &Path) -> Vec<Seed> {
         let _ = std::fs::create_dir_all(folder.join(inner));
     }
     for (name, text) in BESIDE {
-        let _ = std::fs::write(folder.join(name), text); // what is missing is told by the tests
+        let _ = std::fs::write(folder.join(name), text); // a test checks that all seeds exist
     }
     let examples = folder.join("examples");
     run(&format!("examples {} --quiet", examples.display()));

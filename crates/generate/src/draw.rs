@@ -11,7 +11,7 @@ use slackline_model::rng::{Stream, stream};
 pub struct Seed {
     /// Chosen by the user.
     pub seed: u64,
-    /// Number of the thing in its population.
+    /// Number of the generated object in its population, from 0.
     pub member: u64,
 }
 

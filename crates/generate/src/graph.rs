@@ -16,11 +16,11 @@ pub struct Node {
     pub kind: u16,
     /// Level given by the generator; with jumps it may be below the precedence level.
     pub level: u32,
-    /// An entry or exit added for the form's sake: no work, no data.
+    /// An entry or exit that was added to have only one: no work, no data.
     pub dummy: bool,
 }
 
-/// Tasks and dependencies, see the module's head.
+/// Tasks on levels and their dependencies, without costs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
     /// Name of the workflow to come.
@@ -29,7 +29,7 @@ pub struct Graph {
     pub kinds: Vec<&'static str>,
     /// The tasks; a task's name is `t` and its index.
     pub nodes: Vec<Node>,
-    /// From whom to whom, without duplicates, always from a lower to a higher index.
+    /// Parent and child of each edge, without duplicates; the parent has the lower index.
     pub edges: Vec<(u32, u32)>,
 }
 

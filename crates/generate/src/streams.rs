@@ -8,16 +8,19 @@ use slackline_model::Workflow;
 /// The values from which the shapes of random graphs are drawn: parameters of the generator
 /// `daggen`.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)] // the generator says what they mean
 pub struct Shapes {
+    /// Widths: mean level sizes n^fat for n tasks.
     pub fat: &'static [&'static str],
+    /// Uniformity of the level sizes, 0 to 1.
     pub regularity: &'static [&'static str],
+    /// Density of edges between consecutive levels, 0 to 1.
     pub density: &'static [&'static str],
+    /// Most levels that an edge spans.
     pub jump: &'static [&'static str],
 }
 
 impl Shapes {
-    /// A random graph of so many tasks, least and most, with such costs.
+    /// A random graph whose number of tasks is uniform between the two given, with these parameters of costs.
     pub fn graph(
         &self,
         tasks: (u64, u64),
@@ -39,7 +42,7 @@ impl Shapes {
     }
 }
 
-/// One of some applications, of 30 to 100 tasks.
+/// One of the named applications, drawn uniformly, of about 30 to 100 tasks.
 pub fn application(names: &[&str], seed: Seed) -> Result<Workflow> {
     let mut draws = seed.draws("size");
     let tasks = 30 + draws.below(71);
@@ -51,21 +54,21 @@ fn made(generator: &str, given: &[(String, String)], seed: Seed) -> Result<Workf
     generator.workflow(&generator.settings(given)?, seed)
 }
 
-/// Draws the budgets of so many workflows, as positions between the least and the largest: 0 to 1.
+/// Draws the budgets of `count` workflows, as positions between the least and the largest cost: 0 to 1.
 pub fn budgets(count: usize, seed: Seed) -> Vec<f64> {
     let mut draws = seed.draws("budgets");
     (0..count).map(|_| draws.unit()).collect()
 }
 
-/// Draws the deadlines and the budgets of so many workflows, as positions between the least and the
-/// largest: early deadlines get large budgets.
+/// Draws the deadlines and the budgets of `count` workflows, as positions from 0 to 1 between the least and the
+/// largest: deadlines in the earlier half get budgets in the larger half, so that both limits can be kept.
 pub fn limits(count: usize, seed: Seed) -> Vec<(f64, f64)> {
     let mut draws = seed.draws("limits");
-    let mut wish = || {
+    let mut limits = || {
         let time = draws.unit();
         (time, draws.unit() / 2.0 + if time < 0.5 { 0.5 } else { 0.0 })
     };
-    (0..count).map(|_| wish()).collect()
+    (0..count).map(|_| limits()).collect()
 }
 
 /// A stream whose workflows come as a Poisson process.
@@ -73,17 +76,17 @@ pub fn limits(count: usize, seed: Seed) -> Vec<(f64, f64)> {
 pub struct Poisson {
     /// Number of machines.
     pub processors: usize,
-    /// Heterogeneity of the machines, and communication over computation, as values of the
-    /// generator's parameters.
+    /// Heterogeneity of the machines, as the value of the generator's parameter `beta`.
     pub beta: &'static str,
-    /// See `beta`.
+    /// Communication over computation, as the value of the generator's parameter `ccr`.
     pub ccr: &'static str,
-    /// Tasks and date of each workflow.
+    /// Number of tasks and arrival in seconds of each workflow, by arrival.
     pub coming: Vec<(u64, f64)>,
 }
 
 impl Poisson {
-    /// So many workflows with a mean gap between two; all at once where that is 0.
+    /// Draws `count` workflows of 10 to 60 tasks whose arrivals have a mean `gap` in seconds; all arrive at 0
+    /// where that is 0. The values are those of the study (`poisson`); the name of the stream refers to its chapter.
     pub fn draw(count: usize, gap: f64, seed: Seed) -> Poisson {
         let mut draws = seed.draws("chapter-4");
         let processors = [8, 16, 32][draws.below(3)];

@@ -2,10 +2,10 @@
 //! modeling the characteristics of rigid jobs", JPDC 63 (2003).
 //!
 //! Sizes: serial with some probability, else two to a two-stage uniform power, rounded to a power
-//! of two with some probability. Run times: the exponential of a hyper-gamma value whose weight
-//! depends on the size. Arrivals: the exponential of a gamma value counts half hours of the rush,
-//! and a daily cycle says how many of those a half hour of the day is worth. The parameters are
-//! those published for logs that do not separate batch from interactive jobs. Requested times,
+//! of two with some probability. Run times: the exponential of a hyper-gamma value (a mixture of two
+//! gamma distributions) whose mixing probability depends on the size. Arrivals: the gap to the next job
+//! is the exponential of a gamma value, in seconds of the rush hours; at other times of the day the clock
+//! of arrivals runs slower, by a daily cycle. The parameters are those published for logs that do not separate batch from interactive jobs. Requested times,
 //! users, groups and queues are ours: the model has none.
 
 use crate::draw::Seed;
@@ -22,16 +22,17 @@ pub struct Lublin {
     pub jobs: u64,
     /// Cores of the machine; a job needs at most all of them.
     pub cores: u64,
-    /// Core-seconds asked for and run over those that the machine offers; arrivals are stretched to it. As the model
-    /// has it where nothing is said.
+    /// Offered load: core-seconds of all jobs over those that the machine has from the first submission to the
+    /// last; gaps between arrivals are scaled to reach it. None: the load that the model gives.
     pub load: Option<f64>,
-    /// Requested times are evenly distributed between the run time and this multiple of it.
+    /// Requested times are uniform between the run time and this multiple of it.
     pub overestimate: f64,
-    /// Number of users; those with small numbers submit more.
+    /// Number of users; the first k of n submit the share sqrt(k / n) of the jobs.
     pub users: u64,
-    /// Number of groups, among which users are dealt out.
+    /// Number of groups, to which users are assigned in turn.
     pub groups: u64,
-    /// Number of queues, by requested time, shortest first.
+    /// Number of queues, by requested time, shortest first: the first takes jobs of up to one hour, each next one of
+    /// up to four times as much, the last all others.
     pub queues: u64,
     /// Probability of a serial job.
     pub serial: f64,
@@ -74,29 +75,29 @@ pub struct GeneratedJob {
     pub queue: u64,
 }
 
-/// Shape and scale of the two gamma distributions of the logarithm of run times.
+/// Shape and scale of the two gamma distributions of the natural logarithm of run times in seconds.
 const SHORT: (f64, f64) = (4.2, 0.94);
 const LONG: (f64, f64) = (312.0, 0.03);
-/// The weight of the short ones falls with the size.
+/// The probability of the first of the two is `SLOPE * cores + INTERCEPT`: large jobs run longer.
 const SLOPE: f64 = -0.0054;
 const INTERCEPT: f64 = 0.78;
-/// Longest logarithm of a run time.
+/// Largest logarithm of a run time (45 hours); larger draws are repeated.
 const LONGEST: f64 = 12.0;
-/// Logarithm of the time between two arrivals in the rush.
+/// Shape and scale of the gamma distribution of the logarithm of the gap between two arrivals in the rush, in seconds.
 const BETWEEN: (f64, f64) = (10.2303, 0.4871);
-/// Half hours of the day, from half past five on, at which jobs arrive.
+/// Shape and scale of the gamma distribution of arrivals over the half hours of a day that begins at 5:30.
 const CYCLE: (f64, f64) = (8.1737, 3.9631);
-/// Smallest logarithm of the size of a parallel job, how far its middle is below the top, and the
-/// probability of the lower part.
+/// The two-stage uniform distribution of log2 of the size of a parallel job: from `LOWEST` to log2 of the machine,
+/// split at `MIDDLE` below the upper end; `LOWER` is the probability of the part below the split.
 const LOWEST: f64 = 0.8;
 const MIDDLE: f64 = 2.5;
 const LOWER: f64 = 0.86;
 /// Seconds of half an hour.
 const SLOT: f64 = 1800.0;
 const SLOTS: usize = 48;
-/// The cycle begins at 5:30.
+/// The half hour of the day, from midnight on, with which the cycle begins: 5:30.
 const FIRST_SLOT: usize = 11;
-/// Queues by requested time: each next one takes four times as long.
+/// Longest requested time in the first queue, in seconds.
 const FIRST_QUEUE: f64 = 3600.0;
 
 fn gamma((shape, scale): (f64, f64)) -> Result<Gamma<f64>> {
@@ -134,12 +135,13 @@ impl Lublin {
             |purpose: &str| stream(seed.seed, &format!("workload/lublin/{purpose}"), seed.member);
         let (short, long, between) = (gamma(SHORT)?, gamma(LONG)?, gamma(BETWEEN)?);
         let weights = daily_cycle();
-        let (mut sizes, mut runs, mut arrivals, mut people) =
+        let (mut sizes, mut runs, mut arrivals, mut accounts) =
             (random("size"), random("run"), random("arrival"), random("account"));
         let mut clock = Clock { slot: 0, into: 0.0 };
         let mut jobs = Vec::with_capacity(self.jobs as usize);
         let mut submits = Vec::with_capacity(self.jobs as usize);
         for _ in 0..self.jobs {
+            // At most 116 days: the exponential has a heavy tail.
             let gap = between.sample(&mut arrivals).exp().min(1e7);
             clock.advance(gap, &weights);
             let cores = self.size(&mut sizes);
@@ -151,11 +153,11 @@ impl Lublin {
                     break (log.exp().ceil() as u64).max(1);
                 }
             };
-            let factor = 1.0 + (self.overestimate - 1.0) * people.random::<f64>();
+            let factor = 1.0 + (self.overestimate - 1.0) * accounts.random::<f64>();
             let limit = ((run as f64 * factor / 60.0).ceil() as u64 * 60).max(run);
-            // Half of all jobs are of the first third of the users, and so on.
+            // The square of a uniform draw: the first quarter of the users has half of the jobs.
             let user =
-                ((people.random::<f64>().powi(2) * self.users as f64) as u64).min(self.users - 1);
+                ((accounts.random::<f64>().powi(2) * self.users as f64) as u64).min(self.users - 1);
             let mut queue = 1;
             let mut longest = FIRST_QUEUE;
             while queue < self.queues && limit as f64 > longest {
@@ -205,7 +207,7 @@ impl Lublin {
         (power.exp2().round() as u64).clamp(1, self.cores)
     }
 
-    /// The workload in the Standard Workload Format, below a note on how it is made again.
+    /// The workload in the Standard Workload Format; `note` is a line of its head, with the command that repeats it.
     pub fn to_swf(&self, jobs: &[GeneratedJob], note: &str) -> String {
         let mut text = String::with_capacity(64 * jobs.len() + 400);
         let _ = writeln!(text, "; Version: 2.2");
@@ -249,7 +251,7 @@ pub struct Choice {
     pub limit: u64,
 }
 
-/// Speed-up after Downey, "A model for speedup of parallel programs", 1997.
+/// Speed-up after Downey, "A model for speedup of parallel programs", 1997 (A and sigma there).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Downey {
     /// Average parallelism, at least 1.
@@ -360,7 +362,8 @@ impl MoldableJob {
     }
 }
 
-/// Half hours of the day and what each is worth; the mean is 1.
+/// Rate of arrivals in each half hour of the day, from midnight on, relative to the mean. At least 1e-3, so that the
+/// clock passes every half hour.
 fn daily_cycle() -> [f64; SLOTS] {
     let mut weights = [0.0; SLOTS];
     for (k, weight) in weights.iter_mut().enumerate() {
@@ -374,7 +377,7 @@ fn daily_cycle() -> [f64; SLOTS] {
     weights
 }
 
-/// A date as a half hour since the beginning, and the part of it that is over.
+/// A date: half hours since midnight of the first day, and the fraction of the present one that is over.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     slot: u64,
@@ -386,7 +389,7 @@ impl Clock {
         SLOT * (self.slot as f64 + self.into)
     }
 
-    /// Lets so many seconds of rush pass: half an hour of a busy time of day is worth more than one.
+    /// Advances by seconds of rush time, of which a half hour of the day has 1800 times its weight.
     fn advance(&mut self, seconds: f64, weights: &[f64; SLOTS]) {
         let mut left = seconds / SLOT;
         loop {

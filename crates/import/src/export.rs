@@ -20,13 +20,14 @@ const ASSUMED_BANDWIDTH: f64 = 1.25e8;
 
 /// Most cores of one attempt; larger numbers are treated as errors of the records.
 const MOST_WIDTH: f64 = 65_536.0;
-/// Part of the busy time for which more than the recorded cores may seem to be held.
+/// Fraction of the busy time for which attempts may overlap beyond the recorded cores of a host, before the recorded
+/// number is taken to be wrong.
 const OVERLAP: f64 = 0.02;
-/// Cores of a host at most.
+/// Most cores of a host.
 const MOST_CORES: f64 = 1_000_000.0;
 
 impl RecordedRun {
-    /// Cores an attempt held, as a width.
+    /// Cores an attempt held, rounded up to a width of at least 1.
     fn width(&self, attempt: &Attempt) -> u32 {
         value(attempt.cores).map_or(1, |cores| cores.ceil().clamp(1.0, MOST_WIDTH) as u32)
     }
@@ -43,6 +44,7 @@ impl RecordedRun {
             }),
             ..Recorded::default()
         };
+        let written = |date: f64| crate::dates::write(self.zero + date);
         let producers = self.producers();
         let speeds = self.relative_speeds();
         for task in &self.tasks {
@@ -66,7 +68,7 @@ impl RecordedRun {
             let of_host = last.and_then(|a| a.host).map(|host| self.hosts[host].name.clone());
             recorded.tasks.push(RecordedTask {
                 timed: seconds.is_some(),
-                executed_at: last.and_then(|a| value(a.start)).map(crate::dates::write),
+                executed_at: last.and_then(|a| value(a.start)).map(written),
                 cores: last.and_then(|a| value(a.cores)),
                 average_cpu: last
                     .and_then(|a| Some(value(a.cpu)? / a.seconds().filter(|s| *s > 0.0)? * 100.0)),
@@ -103,7 +105,7 @@ impl RecordedRun {
         }
         recorded.run = Some(Run {
             makespan_seconds: self.makespan(),
-            executed_at: self.first_date().map(crate::dates::write),
+            executed_at: self.first_date().map(written),
             machines: self
                 .hosts
                 .iter()
@@ -112,7 +114,7 @@ impl RecordedRun {
                     name: host.name.clone(),
                     cores: value(host.cores),
                     memory_bytes: value(host.memory),
-                    // One flop per cycle.
+                    // The format has MHz: one flop per cycle is assumed.
                     speed_mhz: speeds.as_ref().map(|speeds| speeds[index] * REFERENCE_SPEED / 1e6),
                     ..RecordedMachine::default()
                 })
@@ -145,7 +147,7 @@ impl RecordedRun {
             .into_iter()
             .enumerate()
             .map(|(host, mut changes)| {
-                // What ends makes room before what begins.
+                // At one date, ends come before starts.
                 changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
                 let recorded = value(self.hosts[host].cores).map_or(f64::INFINITY, f64::floor);
                 let (mut now, mut peak, mut since) = (0i64, 0i64, f64::NAN);
@@ -160,7 +162,7 @@ impl RecordedRun {
                     peak = peak.max(now);
                     since = at;
                 }
-                // Ends are often noted a little after the next start.
+                // Engines often record an end a little after the next start.
                 if above <= OVERLAP * busy && recorded >= 1.0 {
                     peak = peak.min(recorded.min(MOST_CORES) as i64);
                 }
@@ -169,7 +171,7 @@ impl RecordedRun {
             .collect()
     }
 
-    /// Cores of each host: those recorded, or as many as tasks held at once.
+    /// Cores of each host, and whether they were recorded; otherwise the most that tasks held at once.
     pub fn cores(&self) -> Vec<(u32, bool)> {
         let peaks = self.peak_cores();
         let of = |(host, peak): (&crate::record::HostRecord, u32)| match value(host.cores) {
@@ -187,8 +189,8 @@ impl RecordedRun {
         rates.get(rates.len() / 2).copied()
     }
 
-    /// Whether tasks found their files where they were: engines on a shared file system, and runs of ours that moved
-    /// nothing.
+    /// Whether the hosts shared their storage: assumed of every engine that works on a shared file system, and of our
+    /// own runs that transferred nothing.
     pub fn shares_storage(&self) -> bool {
         match self.engine {
             Engine::Dask => false,
@@ -227,12 +229,12 @@ impl RecordedRun {
             } else {
                 let rate =
                     quoted(&Quantity::Bandwidth.write(bandwidth.unwrap_or(ASSUMED_BANDWIDTH)));
-                let told = if bandwidth.is_some() {
+                let why = if bandwidth.is_some() {
                     "median of the measured transfers"
                 } else {
                     "assumed"
                 };
-                text.push_str(&format!("bandwidth = {rate}    # {told}\n"));
+                text.push_str(&format!("bandwidth = {rate}    # {why}\n"));
             }
         }
         text
@@ -243,7 +245,8 @@ impl RecordedRun {
         platform_toml::parse(&self.platform_toml())
     }
 
-    /// The cores each attempt held, as processors of [`RecordedRun::platform`]: the first that were free.
+    /// The cores each attempt held, as processors of [`RecordedRun::platform`]: records contain only their number, and
+    /// [`Cores`] chooses them.
     fn processors(&self) -> Vec<Vec<Vec<ProcId>>> {
         let cores = self.cores();
         let mut first = Vec::with_capacity(cores.len());
@@ -280,7 +283,7 @@ impl RecordedRun {
     pub fn trace(&self) -> Trace {
         let zero = self.first_date().unwrap_or(0.0);
         let procs = self.processors();
-        // Of one date: ends, then beginnings.
+        // Of one date: ends (0), then starts (1), then ends of attempts without length (2).
         let mut records: Vec<(f64, u8, Happening)> = Vec::new();
         for (index, task) in self.tasks.iter().enumerate() {
             let id = TaskId(index as u32);
@@ -316,11 +319,11 @@ impl RecordedRun {
         for transfer in &self.transfers {
             let (from, to) = (HostId(transfer.from as u32), HostId(transfer.to as u32));
             let inputs = self.tasks[transfer.task].inputs.iter();
-            let lies_there = |&&file: &&usize| {
+            let is_there = |&&file: &&usize| {
                 let maker = producers[file].and_then(|p| self.tasks[p].last());
                 maker.and_then(|a| a.host) == Some(transfer.from)
             };
-            for &file in inputs.filter(lies_there) {
+            for &file in inputs.filter(is_there) {
                 let Some(file_id) = exported[file] else { continue };
                 let bytes = value(self.files[file].bytes).unwrap_or(0.0);
                 let began = Happening::TransferStarted { file: file_id, from, to, bytes };
@@ -357,8 +360,8 @@ impl RecordedRun {
         succeeded.or_else(|| attempts.iter().rposition(dated))
     }
 
-    /// The placements of the attempts that counted. Tasks without dates take no time, where the last of their
-    /// parents ran, as soon as all of these have ended.
+    /// The placements of the attempts that represent their tasks. A task without dates has no length; it is on the first
+    /// processor of the parent that ended last, at the end of that parent.
     pub fn schedule(&self) -> Schedule {
         let zero = self.first_date().unwrap_or(0.0);
         let procs = self.processors();
@@ -390,7 +393,7 @@ impl RecordedRun {
     }
 }
 
-/// A date in an order.
+/// A date with a total order, as a key of sets.
 #[derive(Clone, Copy, PartialEq)]
 struct Date(f64);
 
@@ -412,7 +415,7 @@ impl PartialOrd for Date {
 struct Cores {
     /// Those that were never taken.
     fresh: Range<u32>,
-    /// Free ones that were; those that were released last come first, so that the same cores are used again.
+    /// Those that were released, by the latest release (equal ones: the lower core), so that few cores are used.
     free: BTreeSet<(Reverse<Date>, u32)>,
     /// Held ones, by their releases.
     held: BTreeSet<(Date, u32)>,
@@ -423,7 +426,8 @@ impl Cores {
         Cores { fresh: 0..count, free: BTreeSet::new(), held: BTreeSet::new() }
     }
 
-    /// The cores that an attempt takes, in order; those that are released first where too few are free.
+    /// The cores that an attempt takes, ascending. Where too few are free (records overlap), also held ones, those that
+    /// are released first.
     fn take(&mut self, width: u32, start: f64, end: f64) -> Vec<u32> {
         while let Some(&(release, core)) = self.held.first().filter(|(at, _)| at.0 <= start) {
             self.held.remove(&(release, core));
@@ -448,7 +452,7 @@ impl Cores {
     }
 }
 
-/// Tasks in an order in which parents come first.
+/// Tasks in a topological order; those on cycles are left out.
 fn order(parents: &[Vec<usize>]) -> Vec<usize> {
     let mut missing: Vec<usize> = parents.iter().map(Vec::len).collect();
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];

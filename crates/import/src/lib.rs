@@ -22,6 +22,7 @@ pub use engines::Engine;
 pub use record::{
     Attempt, Figure, FileRecord, HostRecord, Origin, Outcome, RecordedRun, TaskRecord, Transfer,
 };
+pub use speeds::{KindTimes, SpeedRatio};
 pub use summary::{Counts, Summary};
 pub use waits::StartUp;
 
@@ -55,6 +56,9 @@ fn joined(paths: &[PathBuf], options: &Options, files: &FileAccess) -> Result<Re
     let found = sources::find(paths, options.from, files)?;
     let engine = found.engine;
     let mut run = engines::read(engine, &found, files)?;
+    for other in &found.others {
+        run.notes.push(format!("there are records of {other}, too: --from {other} takes these"));
+    }
     if let Some(path) = &options.sizes {
         sources::apply_sizes(&mut run, path, files)?;
     }

@@ -1,4 +1,4 @@
-//! A recorded run, as any engine may have left it.
+//! A recorded run, in terms that all engines have in common.
 
 use crate::engines::Engine;
 use std::collections::{BTreeMap, HashMap};
@@ -49,7 +49,7 @@ pub(crate) fn value(figure: Option<Figure>) -> Option<f64> {
     figure.map(|figure| figure.value)
 }
 
-/// End of an attempt.
+/// The way in which an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Outcome {
     /// With its result.
@@ -91,7 +91,7 @@ pub struct Attempt {
     pub host: Option<usize>,
     /// Slot that it held on the host (a worker's thread), where the engine names it.
     pub slot: Option<String>,
-    /// Cores it held.
+    /// Cores it held, which may be a fraction.
     pub cores: Option<Figure>,
     /// Its end.
     pub outcome: Outcome,
@@ -170,11 +170,11 @@ pub struct HostRecord {
 /// Data that went from one host to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// The task that waited for it.
+    /// The task that waited for it, by position in [`RecordedRun::tasks`].
     pub task: usize,
-    /// From where.
+    /// Source, by position in [`RecordedRun::hosts`].
     pub from: usize,
-    /// To where.
+    /// Destination, by position in [`RecordedRun::hosts`].
     pub to: usize,
     /// Size in bytes.
     pub bytes: Option<f64>,
@@ -201,11 +201,13 @@ pub struct RecordedRun {
     pub hosts: Vec<HostRecord>,
     /// Transfers between hosts.
     pub transfers: Vec<Transfer>,
+    /// Seconds from 1970 to date 0 of the records: those of runs that count from their own begin.
+    pub zero: f64,
     /// When the engine began, in seconds since the epoch.
     pub began: Option<Figure>,
     /// When the engine ended.
     pub ended: Option<Figure>,
-    /// Every kind of repair, and how often it was made.
+    /// Number of repairs by name.
     pub repairs: BTreeMap<String, usize>,
     /// Remarks for a reader.
     pub notes: Vec<String>,
@@ -219,7 +221,7 @@ impl RecordedRun {
         RecordedRun { engine, name: engine.name().to_string(), ..RecordedRun::default() }
     }
 
-    /// The file of a name, made where it is new.
+    /// The position of the file of a name; it is added where it is new.
     pub fn file(&mut self, name: &str) -> usize {
         if let Some(&found) = self.file_ids.get(name) {
             return found;
@@ -229,7 +231,7 @@ impl RecordedRun {
         self.files.len() - 1
     }
 
-    /// The host of a name, made where it is new.
+    /// The position of the host of a name; it is added where it is new.
     pub(crate) fn host(&mut self, name: &str) -> usize {
         if let Some(&found) = self.host_ids.get(name) {
             return found;
@@ -251,7 +253,7 @@ impl RecordedRun {
         }
     }
 
-    /// The task that writes each file.
+    /// The task that writes each file; of several the first.
     pub fn producers(&self) -> Vec<Option<usize>> {
         let mut producers = vec![None; self.files.len()];
         for (index, task) in self.tasks.iter().enumerate() {
@@ -262,7 +264,12 @@ impl RecordedRun {
         producers
     }
 
-    /// The tasks each task waits for, by its files and otherwise, each once.
+    /// Whether any task may wait for another.
+    pub(crate) fn has_edges(&self) -> bool {
+        self.tasks.iter().any(|task| !task.inputs.is_empty() || !task.after.is_empty())
+    }
+
+    /// The tasks each task waits for, by its files and otherwise: ascending, without duplicates.
     pub fn parents(&self) -> Vec<Vec<usize>> {
         let producers = self.producers();
         let of = |(index, task): (usize, &TaskRecord)| {

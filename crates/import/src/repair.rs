@@ -4,6 +4,7 @@ use crate::engines::Engine;
 use crate::record::{Figure, Origin, Outcome, RecordedRun, value};
 use slackline_io::{FormatError, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
 pub(crate) fn repair(run: &mut RecordedRun) -> Result<()> {
     if run.tasks.is_empty() {
@@ -25,48 +26,74 @@ pub(crate) fn repair(run: &mut RecordedRun) -> Result<()> {
 
 /// Names with the characters that WfFormat allows, all different.
 fn names(run: &mut RecordedRun) {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "_.#:/-".contains(c);
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.#:/-".contains(&b);
     let clean = |name: &mut String| {
         if name.is_empty() {
             name.push('_');
-        } else if !name.chars().all(allowed) {
+        } else if !name.bytes().all(allowed) {
+            let allowed = |c: char| u8::try_from(c).is_ok_and(allowed);
             *name = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
         }
     };
-    let mut tasks: Vec<String> =
-        run.tasks.iter_mut().map(|t| std::mem::take(&mut t.name)).collect();
-    tasks.iter_mut().for_each(clean);
-    distinct(&mut tasks);
-    run.tasks.iter_mut().zip(tasks).for_each(|(task, name)| task.name = name);
-    let mut files: Vec<String> =
-        run.files.iter_mut().map(|f| std::mem::take(&mut f.name)).collect();
-    files.iter_mut().for_each(clean);
-    distinct(&mut files);
-    run.files.iter_mut().zip(files).for_each(|(file, name)| file.name = name);
+    run.tasks.iter_mut().for_each(|task| clean(&mut task.name));
+    for (index, name) in renamed(run.tasks.len(), |index| &run.tasks[index].name) {
+        run.tasks[index].name = name;
+    }
+    run.files.iter_mut().for_each(|file| clean(&mut file.name));
+    for (index, name) in renamed(run.files.len(), |index| &run.files[index].name) {
+        run.files[index].name = name;
+    }
     run.file_ids.clear();
 }
 
-/// Numbers the names that occur again.
-fn distinct(names: &mut [String]) {
-    let mut seen: HashSet<&str> = HashSet::with_capacity(names.len());
-    let again: Vec<usize> =
-        (0..names.len()).filter(|&index| !seen.insert(names[index].as_str())).collect();
+/// Numbered names in place of those that occur again.
+fn renamed<'n>(count: usize, name: impl Fn(usize) -> &'n str) -> Vec<(usize, String)> {
+    let again = repeated(count, &name);
     if again.is_empty() {
-        return;
+        return Vec::new();
     }
-    let mut taken: HashSet<String> = seen.into_iter().map(str::to_string).collect();
-    let mut last: HashMap<String, usize> = HashMap::new();
+    let mut taken: HashSet<String> = (0..count).map(|index| name(index).to_string()).collect();
+    let mut last: HashMap<&str, usize> = HashMap::new();
+    let mut renamed = Vec::with_capacity(again.len());
     for index in again {
-        let number = last.entry(names[index].clone()).or_insert(1);
+        let number = last.entry(name(index)).or_insert(1);
         loop {
             *number += 1;
-            let name = format!("{}#{number}", names[index]);
-            if taken.insert(name.clone()) {
-                names[index] = name;
+            let numbered = format!("{}#{number}", name(index));
+            if taken.insert(numbered.clone()) {
+                renamed.push((index, numbered));
                 break;
             }
         }
     }
+    renamed
+}
+
+/// The positions of names that occurred before, in order: an open table of positions, which takes a quarter of the
+/// memory of a set.
+fn repeated<'n>(count: usize, name: &impl Fn(usize) -> &'n str) -> Vec<usize> {
+    const FREE: u32 = u32::MAX;
+    let places = (2 * count).next_power_of_two().max(2);
+    let mut table = vec![FREE; places];
+    let hasher = RandomState::new();
+    let mut again = Vec::new();
+    for index in 0..count {
+        let mut place = hasher.hash_one(name(index)) as usize & (places - 1);
+        loop {
+            match table[place] {
+                FREE => {
+                    table[place] = index as u32;
+                    break;
+                }
+                known if name(known as usize) == name(index) => {
+                    again.push(index);
+                    break;
+                }
+                _ => place = (place + 1) & (places - 1),
+            }
+        }
+    }
+    again
 }
 
 /// Ends before starts, starts before submissions, attempts out of order.
@@ -184,7 +211,7 @@ fn files(run: &mut RecordedRun) {
 /// Dependencies against the order of time close cycles: those that are assumed go first, then those whose
 /// child had ended before its parent began.
 fn edges(run: &mut RecordedRun) -> Result<()> {
-    if is_acyclic(&run.parents()) {
+    if !run.has_edges() || is_acyclic(&run.parents()) {
         return Ok(());
     }
     let span = |run: &RecordedRun, task: usize| {

@@ -5,16 +5,12 @@ use crate::engines::{Engine, mermaid};
 use crate::record::{Figure, RecordedRun};
 use slackline_io::{FileAccess, FormatError, Result};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Folders below a given one that are searched.
 const DEPTH: usize = 4;
-/// Files that are looked at before the search gives up.
+/// Most files that a search examines.
 const MOST_FILES: usize = 200_000;
-/// Bytes of a file from which it is recognised.
-const HEAD: usize = 4096;
 
 /// A kind of record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +85,8 @@ impl Artefact {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) engine: Engine,
+    /// Engines whose records were found beside them.
+    pub(crate) others: Vec<Engine>,
     files: BTreeMap<Artefact, Vec<PathBuf>>,
     roots: Vec<PathBuf>,
 }
@@ -137,13 +135,13 @@ pub(crate) fn find(paths: &[PathBuf], from: Option<Engine>, files: &FileAccess) 
     };
     for path in paths {
         if path.is_dir() {
-            walk(path, 0, &mut seen, &mut note)?;
+            walk(path, 0, &mut seen, files, &mut note)?;
         } else {
-            match kind_of(path).map_err(|e| e.in_file(path))? {
+            match kind_of(path, files).map_err(|e| e.in_file(path))? {
                 Some(kind) => {
                     note(path, kind);
                     for companion in companions(path, kind) {
-                        if let Ok(Some(kind)) = kind_of(&companion) {
+                        if let Ok(Some(kind)) = kind_of(&companion, files) {
                             note(&companion, kind);
                         }
                     }
@@ -164,9 +162,13 @@ pub(crate) fn find(paths: &[PathBuf], from: Option<Engine>, files: &FileAccess) 
     let weight =
         |found: &BTreeMap<Artefact, Vec<PathBuf>>| found.values().map(Vec::len).sum::<usize>();
     // If a folder has a crate made from the records of another engine beside these records, the records win.
+    let mut others: Vec<Engine> = by_engine.keys().copied().collect();
     let best = by_engine
         .into_iter()
         .max_by_key(|(engine, found)| (*engine != Engine::RoCrate, weight(found)));
+    others.retain(|other| {
+        *other != Engine::RoCrate && best.as_ref().is_some_and(|(engine, _)| engine != other)
+    });
     let Some((engine, mut found)) = best else {
         // The first path is named as the place of the error.
         let also: Vec<String> =
@@ -181,13 +183,14 @@ pub(crate) fn find(paths: &[PathBuf], from: Option<Engine>, files: &FileAccess) 
         let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
         folder.map(Path::to_path_buf)
     };
-    Ok(Found { engine, files: found, roots: paths.iter().filter_map(root).collect() })
+    Ok(Found { engine, others, files: found, roots: paths.iter().filter_map(root).collect() })
 }
 
 fn walk(
     folder: &Path,
     depth: usize,
     seen: &mut usize,
+    files: &FileAccess,
     note: &mut impl FnMut(&Path, Artefact),
 ) -> Result<()> {
     let fail = |e: std::io::Error| FormatError::from(e).in_file(folder);
@@ -210,10 +213,10 @@ fn walk(
             let is_data =
                 matches!(name.as_str(), ".git" | "work" | "conda" | "scripts" | "node_modules");
             if depth < DEPTH && !is_data {
-                walk(&path, depth + 1, seen, note)?;
+                walk(&path, depth + 1, seen, files, note)?;
             }
         } else if meta.is_file()
-            && let Ok(Some(kind)) = kind_of(&path)
+            && let Ok(Some(kind)) = kind_of(&path, files)
         {
             note(&path, kind);
         }
@@ -235,19 +238,8 @@ fn companions(path: &Path, kind: Artefact) -> Vec<PathBuf> {
 }
 
 /// The kind of a file, from its beginning and its name.
-fn kind_of(path: &Path) -> Result<Option<Artefact>> {
-    let Ok(mut file) = File::open(path) else { return Ok(None) };
-    let mut head = vec![0; HEAD];
-    let mut length = 0;
-    while length < HEAD {
-        match file.read(&mut head[length..]) {
-            Ok(0) => break,
-            Ok(n) => length += n,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return Ok(None),
-        }
-    }
-    head.truncate(length);
+fn kind_of(path: &Path, files: &FileAccess) -> Result<Option<Artefact>> {
+    let Ok(head) = files.read_head(path) else { return Ok(None) };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if head.starts_with(b"SQLite format 3\0") {
         return Ok(crate::engines::parsl::is_monitoring(path).then_some(Artefact::ParslDatabase));

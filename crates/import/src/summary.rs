@@ -72,6 +72,7 @@ pub struct Summary {
 impl RecordedRun {
     /// Counts what is known of the run.
     pub fn summary(&self) -> Summary {
+        // Names of fields, in the order in which their figures are counted below.
         let of_task = ["requested_cores", "requested_memory", "requested_time"];
         let of_attempt = [
             "submitted",
@@ -93,7 +94,7 @@ impl RecordedRun {
         for task in &self.tasks {
             add(&mut by_task, &[task.cores, task.memory, task.time_limit]);
             if task.attempts.is_empty() {
-                add(&mut by_attempt[1..3], &[None, None]);
+                add(&mut by_attempt[1..3], &[None, None]); // start and end
             }
             for a in &task.attempts {
                 let times = [a.submitted, a.start, a.end, a.cores];
@@ -119,12 +120,12 @@ impl RecordedRun {
         }
         let producers = self.producers();
         let mut edges = Counts::default();
-        let parents = self.parents();
-        for (index, task) in self.tasks.iter().enumerate() {
-            for &parent in &parents[index] {
+        let parents = if self.has_edges() { self.parents() } else { Vec::new() };
+        for (task, parents) in self.tasks.iter().zip(&parents) {
+            for &parent in parents {
                 let by_file = task.inputs.iter().any(|&file| producers[file] == Some(parent));
-                let told = task.after.iter().find(|after| after.0 == parent).map(|after| after.1);
-                edges.add(if by_file { Some(Origin::Measured) } else { told });
+                let stated = task.after.iter().find(|after| after.0 == parent).map(|after| after.1);
+                edges.add(if by_file { Some(Origin::Measured) } else { stated });
             }
         }
         fields.insert("edge", edges);
@@ -134,7 +135,7 @@ impl RecordedRun {
             engine: self.engine.name(),
             version: self.version.clone(),
             name: self.name.clone(),
-            began: self.first_date().map(dates::write),
+            began: self.first_date().map(|date| dates::write(self.zero + date)),
             makespan: self.makespan(),
             start_up: self.start_up(),
             tasks: self.tasks.len(),

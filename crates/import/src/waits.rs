@@ -10,10 +10,10 @@ use std::collections::HashMap;
 /// Overheads of the engine, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StartUp {
-    /// From the begin of the run to the start of its first task.
+    /// From the start of the run to that of its first task.
     pub before: f64,
-    /// Median over the other tasks of the time between the moment a task had its parents' results and its
-    /// processors, and its start.
+    /// Median of the time between the moment at which a task had its parents' results and its processors, and its
+    /// start, over the tasks with parents; of an even number the upper one.
     pub per_task: f64,
 }
 
@@ -38,7 +38,7 @@ impl RecordedRun {
         let parents = self.parents();
         let producers = self.producers();
         let rate = self.bandwidth().filter(|_| !self.shares_storage());
-        // Bytes that a task gets from another, where data have to travel.
+        // Bytes of the outputs of one task that another reads.
         let bytes = |task: usize, parent: usize| {
             let inputs = self.tasks[task].inputs.iter();
             let from_there = inputs.filter(|&&file| producers[file] == Some(parent));
@@ -59,8 +59,9 @@ impl RecordedRun {
             let mut ready = held.iter().filter_map(|p| free.get(p)).copied().fold(0.0, f64::max);
             for &parent in &parents[task] {
                 let Some(made) = placement(parent) else { continue };
-                let way = rate.filter(|_| host(parent) != host(task));
-                ready = ready.max(made.finish + way.map_or(0.0, |rate| bytes(task, parent) / rate));
+                let rate = rate.filter(|_| host(parent) != host(task));
+                ready =
+                    ready.max(made.finish + rate.map_or(0.0, |rate| bytes(task, parent) / rate));
             }
             for &proc in held {
                 let until = free.entry(proc).or_insert(0.0);
@@ -78,8 +79,8 @@ impl RecordedRun {
         waits
     }
 
-    /// The conditions of the run: every task takes what it took on any host, its waits and failed attempts
-    /// among it, so that the recorded plan under this scenario ends when the run did.
+    /// The conditions of the run: every task takes as long as it did, on any host, including its waits and failed
+    /// attempts, so that the recorded plan under this scenario ends when the run did.
     pub fn scenario(&self) -> Scenario {
         let seconds = self.waits();
         let actual = |(task, wait): (&crate::record::TaskRecord, Wait)| Actual {
@@ -101,10 +102,12 @@ impl RecordedRun {
             let attempts = &self.tasks[index].attempts;
             attempts.iter().filter_map(|a| value(a.start)).min_by(f64::total_cmp)
         };
-        let starts: Vec<Option<f64>> = (0..self.tasks.len()).map(first).collect();
-        let earliest = starts.iter().flatten().copied().min_by(f64::total_cmp)?;
+        let earliest = (0..self.tasks.len()).filter_map(first).min_by(f64::total_cmp)?;
         let before = earliest - self.first_date()?;
         let before = before.max(0.0);
+        if !self.has_edges() {
+            return Some(StartUp { before, per_task: 0.0 });
+        }
         let parents = self.parents();
         // Tasks that could run from the start waited for that too: the rest is computed from those with
         // parents.

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tempfile::TempPath;
 
 /// A file that is written whole or not at all: the text goes to a temporary file in the same
-/// folder, which takes the name on [`AtomicFile::commit`]. An existing file stays as it was when
-/// anything fails before; folders that are missing on the way are created. What is not a regular file (a device, a pipe, [`crate::STANDARD`]
-/// output) is written directly, a link to a file where it points: none of them is replaced.
+/// folder, which is renamed on [`AtomicFile::commit`]. An existing file stays as it was when
+/// anything fails before that. Missing parent folders are created. Devices, pipes and [`crate::STANDARD`]
+/// output are written directly; of a symbolic link, the target is replaced, not the link.
 pub struct AtomicFile {
     /// The path as the caller gave it.
     path: PathBuf,
@@ -42,6 +42,7 @@ impl Write for Target {
     }
 }
 
+/// An error of the system as one of the machine, not of the input.
 fn machine(error: std::io::Error) -> FormatError {
     FormatError { fault: Fault::Machine, ..error.into() }
 }
@@ -72,7 +73,7 @@ impl AtomicFile {
         AtomicFile { path: path.to_path_buf(), out, renamed }
     }
 
-    /// Flushes the text to disk and gives the file its name.
+    /// Flushes the text to disk and renames the file. A file that it replaces hands on its permissions.
     pub fn commit(mut self) -> Result<()> {
         if let Err(error) = self.out.flush() {
             return Err(self.fail(error));
@@ -86,7 +87,7 @@ impl AtomicFile {
         named.map_err(|e| machine(e).in_file(&self.path))
     }
 
-    /// Returns the error of a text that could not be written, with its file and whose fault it is.
+    /// Completes the error of a text that could not be written, with the file and the [`Fault`].
     pub fn fail(&self, error: impl Into<FormatError>) -> FormatError {
         self.out.blame(error.into()).in_file(&self.path)
     }
@@ -108,13 +109,15 @@ fn open_directly(path: &Path) -> Result<File> {
     File::options().write(true).create(dangling).open(path).map_err(machine)
 }
 
-/// Remembers that the system refused a byte, whatever error the writer above reports.
+/// A writer that remembers the first error of the system: formatters above it report another one, which
+/// no longer shows whose fault it was.
 struct ErrorWatch<W> {
     out: W,
     failed: Option<ErrorKind>,
 }
 
 impl<W> ErrorWatch<W> {
+    /// The error with the fault that the first error of the system implies.
     fn blame(&self, error: FormatError) -> FormatError {
         let fault = match self.failed {
             None => error.fault,
@@ -149,6 +152,7 @@ pub(crate) struct Unfinished(Arc<Mutex<Open>>);
 #[derive(Default)]
 struct Open {
     paths: Vec<PathBuf>,
+    /// No write may begin or be committed any more.
     abandoned: bool,
 }
 
@@ -195,7 +199,7 @@ impl TemporaryFile {
     }
 
     fn rename(self, path: &Path) -> std::io::Result<()> {
-        // Nothing is removed by `abandon` between the check and the rename.
+        // The lock keeps `abandon` from removing the file between the check and the rename.
         let open = self.unfinished.lock();
         if open.abandoned {
             return Err(ErrorKind::Interrupted.into());
@@ -253,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn abandoned_writes_leave_nothing_and_do_not_go_on() {
+    fn abandoned_writes_leave_nothing_and_cannot_continue() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
         let files = FileAccess::default();

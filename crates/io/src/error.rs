@@ -4,7 +4,7 @@ use slackline_model::nearest::nearest;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Message for a file that does not exist.
+/// Message for a file that does not exist; callers compare with it to add a remedy of their own.
 pub const NO_SUCH_FILE: &str = "no such file or folder";
 
 /// The place of an error inside a document.
@@ -100,7 +100,8 @@ impl FormatError {
         self
     }
 
-    /// The same error with its path seen from further up in the document.
+    /// The same error with `outer` put before its path, as the enclosing part of the document sees it. An
+    /// error at a line and column stays as it is.
     pub fn under(mut self, outer: impl Fn() -> String) -> FormatError {
         self.place = match self.place {
             Place::Whole => Place::Path(outer()),
@@ -111,7 +112,7 @@ impl FormatError {
         self
     }
 
-    /// The same error, where the text that was read is one line of a document.
+    /// The same error, where the text that was read is one line of a document: the column stays, or is 1.
     pub fn on_line(mut self, line: usize) -> FormatError {
         let column = match self.place {
             Place::At { column, .. } => column,
@@ -121,7 +122,7 @@ impl FormatError {
         self
     }
 
-    /// The same error; an unknown key comes with the nearest one that the reader knows.
+    /// The same error, with the key that was probably meant as its help where serde reports an unknown field.
     pub fn with_nearest_key(self) -> FormatError {
         let Some((_, rest)) = self.message.split_once("unknown field `") else { return self };
         let words: Vec<&str> = rest.split('`').collect();
@@ -169,7 +170,7 @@ impl From<slackline_model::WorkflowError> for FormatError {
 }
 
 impl From<std::io::Error> for FormatError {
-    /// The system's words without Rust's decoration.
+    /// The message of the system without Rust's `(os error 2)`.
     fn from(error: std::io::Error) -> FormatError {
         match error.kind() {
             std::io::ErrorKind::NotFound => FormatError::new(NO_SUCH_FILE),

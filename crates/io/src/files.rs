@@ -11,8 +11,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Largest document that is read as one text, in bytes.
+/// Largest document that is read as one text, in bytes (1 GiB); larger ones are an error, before memory
+/// runs out.
 pub const MAX_BYTES: u64 = 1 << 30;
+
+/// Bytes of the beginning of a file, by which it is recognised.
+pub const HEAD_BYTES: usize = 4096;
+
+/// Most files that are kept open after their beginning was read; further ones are opened again for their text.
+const MOST_BEGUN: usize = 64;
 
 /// The path of standard input where a file is read, and of standard output where one is written.
 pub const STANDARD: &str = "-";
@@ -22,7 +29,7 @@ pub fn is_standard(path: &Path) -> bool {
     [STANDARD, "/dev/stdin", "/dev/stdout"].iter().any(|name| path.as_os_str() == *name)
 }
 
-/// Looks up a text bundled with the program by name; none where the name is unknown.
+/// Looks up a text bundled with the program (an example) by name; none where the name is unknown.
 pub type Bundled = fn(&Path) -> Option<&'static str>;
 
 /// The files one caller may read, the texts it has read, and the files it is writing.
@@ -35,15 +42,24 @@ pub struct FileAccess {
     allow_outside: bool,
     texts: Arc<Mutex<HashMap<PathBuf, Arc<String>>>>,
     values: Values,
+    begun: Arc<Mutex<HashMap<PathBuf, Begun>>>,
     touched: Arc<Mutex<Touched>>,
     unfinished: Unfinished,
 }
 
-/// Files on disk that were read or written.
+/// A file whose beginning was read, before or as part of its text.
+struct Begun {
+    head: Vec<u8>,
+    /// The open file after its head; none once the text was read.
+    rest: Option<File>,
+}
+
+/// Files on disk that were read or written, so that no write destroys an input.
 #[derive(Default)]
 struct Touched {
-    /// Device and number of what was read, so that hard links are one file.
+    /// Device and inode of what was read, so that hard links are one file.
     read: HashSet<(u64, u64)>,
+    /// What the caller wrote itself: it may be read and then written again.
     written: HashSet<PathBuf>,
 }
 
@@ -57,7 +73,7 @@ impl FileAccess {
         self
     }
 
-    /// Sets whether a file may name others outside its own folder.
+    /// Sets whether a file may name others outside its own folder (`--allow-outside`); by default not.
     pub fn allow_outside(mut self, allow: bool) -> FileAccess {
         self.allow_outside = allow;
         self
@@ -91,12 +107,28 @@ impl FileAccess {
         if let Some(text) = self.texts().get(key) {
             return Ok(Arc::clone(text));
         }
-        let text = Arc::new(self.read_afresh(key)?);
+        let text = Arc::new(self.read_uncached(key)?);
         self.texts().insert(key.to_path_buf(), Arc::clone(&text));
         Ok(text)
     }
 
-    fn read_afresh(&self, path: &Path) -> Result<String> {
+    /// Reads the beginning of a file, at most [`HEAD_BYTES`] as they are on disk. The file stays open for
+    /// [`FileAccess::read_text`], which reads what follows: pipes can be recognised, and a file is opened once.
+    pub fn read_head(&self, path: &Path) -> std::io::Result<Vec<u8>> {
+        if let Some(begun) = self.begun().get(path) {
+            return Ok(begun.head.clone());
+        }
+        let mut file = File::open(path)?;
+        let mut head = Vec::with_capacity(HEAD_BYTES);
+        (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+        let mut begun = self.begun();
+        if begun.values().filter(|begun| begun.rest.is_some()).count() < MOST_BEGUN {
+            begun.insert(path.to_path_buf(), Begun { head: head.clone(), rest: Some(file) });
+        }
+        Ok(head)
+    }
+
+    fn read_uncached(&self, path: &Path) -> Result<String> {
         if is_standard(path) {
             let bytes = read_bounded(std::io::stdin().lock(), 0).and_then(unpack).and_then(decode);
             return bytes.map_err(|e| e.in_file(Path::new("<stdin>")));
@@ -107,7 +139,11 @@ impl FileAccess {
             return Ok(text.to_string());
         }
         let fail = |e: std::io::Error| FormatError::from(e).in_file(path);
-        let file = File::open(path).map_err(fail)?;
+        let begun = self.begun().remove(path);
+        let (head, file) = match begun {
+            Some(Begun { head, rest: Some(file) }) => (head, file),
+            _ => (Vec::new(), File::open(path).map_err(fail)?),
+        };
         let meta = file.metadata().map_err(fail)?;
         if meta.is_dir() {
             return Err(FormatError::new("is a folder, not a file").in_file(path));
@@ -118,7 +154,10 @@ impl FileAccess {
         if meta.is_file() && !self.touched().written.contains(path) {
             self.touched().read.insert((meta.dev(), meta.ino()));
         }
-        let bytes = read_bounded(file, meta.len()).map_err(|e| e.in_file(path))?;
+        let from = head.as_slice().chain(file);
+        let bytes = read_bounded(from, meta.len()).map_err(|e| e.in_file(path))?;
+        let head = bytes[..bytes.len().min(HEAD_BYTES)].to_vec();
+        self.begun().insert(path.to_path_buf(), Begun { head, rest: None });
         unpack(bytes).and_then(decode).map_err(|e| e.in_file(path))
     }
 
@@ -127,6 +166,7 @@ impl FileAccess {
         Siblings { files: self, folder: document.parent().unwrap_or(Path::new("")) }
     }
 
+    /// Resolves a name that a document in `folder` contains; see [`Siblings::read`] for the rules.
     fn sibling(&self, folder: &Path, name: &str) -> Result<PathBuf> {
         let path = folder.join(name);
         let fail = |e: std::io::Error| FormatError::from(e).in_file(&path);
@@ -157,7 +197,7 @@ impl FileAccess {
         }
     }
 
-    /// Writes a file again that may have been read: what a caller keeps for itself.
+    /// Writes a file that may have been read before, for state that the caller owns, such as a cache.
     pub fn rewrite<E: Into<FormatError>>(
         &self,
         path: &Path,
@@ -175,6 +215,7 @@ impl FileAccess {
         self.touched().written.insert(path.to_path_buf());
         // A text read before is not that of the new file.
         self.texts().remove(path);
+        self.begun().remove(path);
         AtomicFile::create(path, &self.unfinished)
     }
 
@@ -189,14 +230,18 @@ impl FileAccess {
             .in_file(path))
     }
 
-    /// Removes the temporary files of all unfinished writes, and keeps any other from beginning or
-    /// being committed: for a caller that ends the process next.
+    /// Removes the temporary files of all unfinished writes, and makes further writes and commits fail: for
+    /// a caller that ends the process next.
     pub fn abandon_writes(&self) {
         self.unfinished.abandon();
     }
 
     fn touched(&self) -> std::sync::MutexGuard<'_, Touched> {
         self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begun(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Begun>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn texts(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Arc<String>>> {
@@ -222,7 +267,7 @@ impl Siblings<'_> {
         Ok((path, text))
     }
 
-    /// The path of a file that the document names, under the same rules: for what is no text.
+    /// The path of a file that the document names, under the same rules: for files that are not read as text.
     pub fn path(&self, name: &str) -> Result<PathBuf> {
         self.files.sibling(self.folder, name)
     }
@@ -232,14 +277,15 @@ fn too_large() -> FormatError {
     FormatError::new(format!("larger than the {} MiB that are read", MAX_BYTES >> 20))
 }
 
+/// Reads at most [`MAX_BYTES`]; `size` is the expected number, 0 where it is unknown.
 fn read_bounded(from: impl Read, size: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(size as usize);
     from.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    // A pipe, or a file that grew.
+    // Only now is the size of a pipe known, or of a file that grew.
     if bytes.len() as u64 > MAX_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// Decompresses what begins like gzip.
+/// Decompresses text that begins with the two magic bytes of gzip.
 fn unpack(bytes: Vec<u8>) -> Result<Vec<u8>> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes);
@@ -290,6 +336,29 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
         let error = files.siblings(&home.join("document")).read("p").unwrap_err().to_string();
         assert!(error.contains("no regular file"), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_opened_once_for_its_head_and_its_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let text = "word ".repeat(HEAD_BYTES);
+        let (to, said) = (pipe.clone(), text.clone());
+        let writer = std::thread::spawn(move || std::fs::write(to, said));
+        let files = FileAccess::default();
+        // A second opening would wait for another writer for ever.
+        assert_eq!(files.read_head(&pipe).unwrap(), &text.as_bytes()[..HEAD_BYTES]);
+        assert_eq!(*files.read_text(&pipe).unwrap(), text);
+        assert_eq!(files.read_head(&pipe).unwrap(), &text.as_bytes()[..HEAD_BYTES]);
+        writer.join().unwrap().unwrap();
+        // The beginning of a file that was written since is that of the new one.
+        let path = folder.path().join("text");
+        std::fs::write(&path, "old").unwrap();
+        assert_eq!(files.read_head(&path).unwrap(), b"old");
+        files.write(&path, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(files.read_head(&path).unwrap(), b"new");
+        assert_eq!(*files.read_text(&path).unwrap(), "new");
     }
 
     #[test]

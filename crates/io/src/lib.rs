@@ -18,7 +18,11 @@
 mod atomic;
 mod error;
 mod files;
+mod identity;
 
 pub use atomic::AtomicFile;
 pub use error::{CUT, Fault, FormatError, NO_SUCH_FILE, Place, Result};
-pub use files::{Bundled, FileAccess, MAX_BYTES, STANDARD, Siblings, decode, is_standard};
+pub use files::{
+    Bundled, FileAccess, HEAD_BYTES, MAX_BYTES, STANDARD, Siblings, decode, is_standard,
+};
+pub use identity::FileIdentity;

@@ -16,6 +16,7 @@ pub mod compare;
 pub mod gtp_cases;
 pub mod papers;
 pub mod realistic_cases;
+pub mod recorded;
 pub mod site_logs;
 pub mod study;
 pub mod versus;

@@ -1,8 +1,8 @@
-//! The worst that one method can be against another: simulated annealing over small instances.
+//! Adversarial comparison of two methods: simulated annealing over small instances for the largest ratio of their
+//! makespans.
 //!
-//! After the adversarial comparison of list heuristics by simulated annealing over problem instances
-//! (Coleman and Krishnamachari's PISA); the instances here have execution times per task and processor,
-//! which cover speeds.
+//! After PISA (Problem-instance Identification using Simulated Annealing; Coleman and Krishnamachari). Instances here have
+//! execution times per task and processor, which include speeds.
 
 use crate::campaign::{Method, MethodKind};
 use rayon::prelude::*;
@@ -17,24 +17,28 @@ use slackline_model::{Platform, Problem, Schedule, Workflow};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Independent searches; the best of all counts.
+/// Independent annealing chains; the largest ratio of all counts.
 const CHAINS: u64 = 8;
 
-/// Instances drawn from the bounds, to compare with.
+/// First and last temperature of a chain, in logarithms of the ratio; it falls geometrically.
+const HOT: f64 = 0.3;
+const COLD: f64 = 0.001;
+
+/// Random instances within the bounds, for comparison.
 const DRAWN: u64 = 100;
 
 /// Bounds of the instances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Tasks.
+    /// Number of tasks.
     pub tasks: usize,
-    /// Processors.
+    /// Number of processors.
     pub processors: usize,
     /// Seconds of a task on a processor.
     pub costs: (f64, f64),
-    /// Data of an edge.
+    /// Data of an edge, in bytes.
     pub data: (f64, f64),
-    /// Data per second between two processors, the same both ways.
+    /// Bytes per second between two processors, the same in both directions.
     pub bandwidths: (f64, f64),
 }
 
@@ -55,30 +59,30 @@ impl Default for Bounds {
 pub struct Search {
     /// Bounds of the instances.
     pub bounds: Bounds,
-    /// Instances that are tried, over all chains.
+    /// Number of instances evaluated, over all chains.
     pub iterations: u64,
-    /// Seed.
+    /// Seed of all draws.
     pub seed: u64,
 }
 
 /// The outcome of a search.
 #[derive(Clone, Debug, Serialize)]
 pub struct Found {
-    /// Makespan of the first over that of the second.
+    /// Makespan of the first method over that of the second.
     pub ratio: f64,
-    /// Makespan of the first.
+    /// Makespan of the first, in seconds.
     pub a: f64,
-    /// Makespan of the second.
+    /// Makespan of the second, in seconds.
     pub b: f64,
-    /// The instance, as a file.
+    /// The instance, as the text of an instance file.
     #[serde(skip)]
     pub instance: String,
 }
 
-/// Ratios on drawn instances of the same bounds.
+/// Ratios on random instances within the same bounds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Drawn {
-    /// Instances.
+    /// Number of instances.
     pub n: usize,
     /// Smallest ratio.
     pub least: f64,
@@ -94,9 +98,11 @@ pub struct Drawn {
 #[derive(Clone)]
 struct Instance {
     processors: usize,
+    /// Seconds, task after task.
     costs: Vec<f64>,
     /// Data of an edge from the row to the column, for rows before columns; none without an edge.
     edges: Vec<Option<f64>>,
+    /// Row by row; only entries of a lower processor to a higher one are used.
     bandwidths: Vec<f64>,
 }
 
@@ -105,8 +111,8 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
 }
 
+/// A random value: log-uniform where both bounds are positive, else uniform.
 fn between((low, high): (f64, f64), draws: &mut Draws) -> f64 {
-    // Small numbers are as likely as large ones, where both are above 0.
     let value = if low > 0.0 {
         (low.ln() + (high / low).ln() * draws.unit()).exp()
     } else {
@@ -116,6 +122,7 @@ fn between((low, high): (f64, f64), draws: &mut Draws) -> f64 {
 }
 
 impl Instance {
+    /// A random instance, of edge density 0.2 to 0.8.
     fn drawn(bounds: &Bounds, draws: &mut Draws) -> Instance {
         let Bounds { tasks, processors, .. } = *bounds;
         let costs = (0..tasks * processors).map(|_| between(bounds.costs, draws)).collect();
@@ -131,6 +138,8 @@ impl Instance {
         Instance { processors, costs, edges, bandwidths }
     }
 
+    /// A neighbour: redraws one cost (with probability 1/2), one edge (1/4; an existing one is removed in a third of the
+    /// cases) or one bandwidth (1/4).
     fn changed(&self, bounds: &Bounds, draws: &mut Draws) -> Instance {
         let mut next = self.clone();
         let tasks = bounds.tasks;
@@ -195,7 +204,7 @@ impl Instance {
     }
 }
 
-/// Carries out a method on an instance: what was placed where, and when it ended.
+/// The schedule of a method on an instance: its plan, or its simulated run.
 pub fn schedule(
     method: &Method,
     workflow: &Arc<Workflow>,
@@ -223,7 +232,7 @@ pub fn schedule(
     }
 }
 
-/// Both makespans on an instance.
+/// Makespans of both methods on an instance, in seconds.
 fn ends(a: &Method, b: &Method, text: &str) -> Result<(f64, f64), String> {
     let read = instance::read(text).map_err(|error| error.to_string())?;
     let (workflow, platform) = (Arc::new(read.workflow), Arc::new(read.platform));
@@ -248,8 +257,7 @@ pub fn worst(a: &Method, b: &Method, search: &Search) -> Result<Found, String> {
             text = next.text();
             let (x, y) = ends(a, b, &text)?;
             let reached = (x / y).ln();
-            // From 0.3 down to 0.001, in logarithms of the ratio.
-            let heat = 0.3 * (0.001_f64 / 0.3).powf(step as f64 / steps as f64);
+            let heat = HOT * (COLD / HOT).powf(step as f64 / steps as f64);
             if reached >= level || draws.unit() < ((reached - level) / heat).exp() {
                 (now, level) = (next, reached);
                 if x / y > best.ratio {

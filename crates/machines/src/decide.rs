@@ -1,4 +1,5 @@
-//! Decisions of a real run: what the deciding task said is read once, kept, and never read again.
+//! Decisions of a real run. The value from the deciding task is read once and logged; afterwards, also in a replay, the
+//! log alone decides.
 
 use crate::folder::{RunFolder, RunLog};
 use serde_json::Value as Json;
@@ -11,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Most bytes of an output in which a value is looked for.
+/// Largest output from which a value is read, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
-/// Most characters of a value that a message has.
+/// Most characters of a value in a message.
 const MOST_SHOWN: usize = 200;
 
-/// Source of decisions that are not in the log yet; keeps those it makes.
+/// Source of decisions that are not in the log yet; they are appended to it.
 pub struct DecisionSource {
-    /// The log, which has a decision before anything follows from it.
+    /// The log: a decision is durable in it before anything follows from the decision.
     pub log: Arc<RunLog>,
     /// The folder with the outputs.
     pub folder: Arc<RunFolder>,
@@ -26,23 +27,25 @@ pub struct DecisionSource {
     pub hosts: Vec<String>,
 }
 
-/// See the module's head.
-pub struct Asked {
+/// The `Oracle` of a real run: outcomes of decisions as the log or the deciding tasks have them.
+pub struct LoggedOracle {
+    /// Decisions of the log that have not been used yet.
     recorded: VecDeque<Chose>,
     source: Option<DecisionSource>,
     warnings: Rc<RefCell<Vec<String>>>,
+    /// A decision was needed that neither has.
     open: Rc<Cell<bool>>,
 }
 
-impl Asked {
-    /// Decides as the log says and, with a source, by what is read where the log ends.
-    pub fn new(records: &[(f64, Record)], source: Option<DecisionSource>) -> Asked {
+impl LoggedOracle {
+    /// Decides by the log and, with a source, by outputs of tasks where the log ends.
+    pub fn new(records: &[(f64, Record)], source: Option<DecisionSource>) -> LoggedOracle {
         let chose = |(_, record): &(f64, Record)| match record {
             Record::Chose(chose) => Some(chose.clone()),
             _ => None,
         };
         let recorded = records.iter().filter_map(chose).collect();
-        Asked { recorded, source, warnings: Rc::default(), open: Rc::default() }
+        LoggedOracle { recorded, source, warnings: Rc::default(), open: Rc::default() }
     }
 
     /// Warnings for the user; filled while the run is under way.
@@ -50,13 +53,13 @@ impl Asked {
         Rc::clone(&self.warnings)
     }
 
-    /// Whether a decision fell of which the log knows nothing.
+    /// Whether a decision was needed that is not in the log.
     pub fn is_open(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.open)
     }
 }
 
-impl Oracle for Asked {
+impl Oracle for LoggedOracle {
     fn outcome(
         &mut self,
         now: f64,
@@ -81,7 +84,7 @@ impl Oracle for Asked {
                     let host = source.hosts.get(by.place.index()).map_or("", String::as_str);
                     source.folder.store(host).join(file)
                 };
-                let chose = ask(control, decision, by, &path);
+                let chose = read_outcome(control, decision, by, &path);
                 let kept = source.log.append(now, &Record::Chose(chose.clone()));
                 let kept = kept.and_then(|()| source.log.settle());
                 kept.map_err(|why| format!("the log of the run cannot be kept: {why}"))?;
@@ -97,7 +100,7 @@ impl Oracle for Asked {
 }
 
 /// Result of a decision, from the exit code or an output of the task that decides it; `path` is where an output is.
-pub fn ask(
+pub fn read_outcome(
     control: &Control,
     decision: &Decision,
     by: Option<&Ended>,
@@ -129,7 +132,7 @@ pub fn ask(
         }
         Err(why) => (None, Err(why)),
     };
-    // A value that is too long to be one is not kept whole.
+    // Lists and objects cannot decide and may be large: they are not logged.
     let value = read.map(|json| if model_value(&json).is_some() { json } else { Json::Null });
     let chose = Chose { value, ..chose };
     match (control.last_pass(decision), found) {
@@ -179,14 +182,14 @@ fn value(
     }
 }
 
-/// The bytes of a file; none where they are too many.
+/// The bytes of a file; none if there are more than [`MOST_BYTES`].
 fn beginning(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
 }
 
-/// A value that can decide.
+/// A JSON scalar as a value that can decide; none for null, lists and objects.
 fn model_value(json: &Json) -> Option<Value> {
     match json {
         Json::String(text) => Some(Value::Text(text.clone())),
@@ -196,7 +199,7 @@ fn model_value(json: &Json) -> Option<Value> {
     }
 }
 
-/// A value in few words.
+/// A value as text, shortened to [`MOST_SHOWN`] characters.
 fn brief(json: &Json) -> String {
     let text = json.to_string();
     match text.char_indices().nth(MOST_SHOWN) {

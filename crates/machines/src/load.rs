@@ -46,7 +46,7 @@ fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// The share of ticks that were stolen between two looks.
+/// The share of ticks that were stolen between two measurements.
 fn stolen(before: Ticks, after: Ticks) -> f64 {
     let all = after.all.saturating_sub(before.all);
     let stolen = after.stolen.saturating_sub(before.stolen);

@@ -1,5 +1,5 @@
-//! This machine as a place where attempts are made: hosts are folders of the run, their cores slots.
-//! A host is there as long as its folder is; who takes that away takes the host away.
+//! The executor on this machine: hosts are folders of the run, their cores are slots for attempts. A host is up as long
+//! as its folder exists; removing the folder simulates the loss of the host.
 
 use crate::attempt::{Process, end_orphans};
 use crate::attempt_pool::{Crew, Job, Label};
@@ -11,25 +11,27 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the folders of the hosts.
-const LOOK: Duration = Duration::from_millis(500);
+/// Time between two checks of the folders of hosts.
+const POLL: Duration = Duration::from_millis(500);
 
-/// See the module's head.
+/// The executor of this machine: hosts are folders of the run, their cores slots.
 pub struct Local<'p> {
     platform: &'p Platform,
     folder: Arc<RunFolder>,
     crew: Crew,
-    /// Names the run among all others, and processes that it is known to have started.
+    /// Identity of the run, by which its processes are recognised, and those that its log has.
     run: String,
     processes: Vec<Process>,
-    /// Whether hosts are there, as far as was told.
+    /// Per host: whether it is up, as last reported; none before the first check.
     there: Vec<Option<bool>>,
+    /// Date of the last check.
     looked: Option<Instant>,
+    /// Leases that ended since.
     released: Vec<OpId>,
 }
 
 impl<'p> Local<'p> {
-    /// This machine; `processes` are those that the run has left.
+    /// `processes` are those that an earlier process of the run may have left running.
     pub fn new(
         platform: &'p Platform,
         folder: Arc<RunFolder>,
@@ -40,7 +42,7 @@ impl<'p> Local<'p> {
         Local {
             platform,
             folder,
-            crew: Crew::new(Arc::new(events)),
+            crew: Crew::exclusive(Arc::new(events)),
             run,
             processes,
             there: vec![None; platform.hosts().len()],
@@ -61,7 +63,7 @@ impl Executor for Local<'_> {
         self.platform.host_ids().try_for_each(|host| self.make_host(host))
     }
 
-    /// Attempts end with whoever made them.
+    /// Attempts end with the process that made them, so that none is taken over; leftovers are ended.
     fn take_up(&mut self, _: &[Label]) -> Result<Vec<Label>, BackendError> {
         end_orphans(&self.run, &[], &self.processes);
         Ok(Vec::new())
@@ -76,7 +78,7 @@ impl Executor for Local<'_> {
         if at_once { self.crew.kill(op) } else { self.crew.stop(op) }
     }
 
-    /// A machine of one's own is there at once.
+    /// Leases of this machine are ready at once.
     fn lease(&mut self, _: OpId, _: HostId) -> Result<Accepted, OpError> {
         Ok(Accepted::Running)
     }
@@ -88,7 +90,7 @@ impl Executor for Local<'_> {
     fn look(&mut self, host_events: &mut Vec<HostEvent>) -> Result<(), BackendError> {
         let over = |lease| HostEvent::LeaseEnded { lease, host: None, error: None };
         host_events.extend(self.released.drain(..).map(over));
-        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+        if self.looked.is_some_and(|looked| looked.elapsed() < POLL) {
             return Ok(());
         }
         self.looked = Some(Instant::now());
@@ -97,7 +99,7 @@ impl Executor for Local<'_> {
             let there = match std::fs::metadata(self.folder.host(name)) {
                 Ok(found) => found.is_dir(),
                 Err(error) if error.kind() == ErrorKind::NotFound => false,
-                Err(_) => continue, // it may be there: attempts will show
+                Err(_) => continue, // unknown: attempts will fail if it is gone
             };
             if self.there[host.index()] == Some(there) {
                 continue;
@@ -108,7 +110,7 @@ impl Executor for Local<'_> {
             } else if self.make_host(host).is_ok() {
                 host_events.push(HostEvent::Up(host));
             } else {
-                continue; // it went again
+                continue; // it has disappeared again
             }
             self.there[host.index()] = Some(there);
         }

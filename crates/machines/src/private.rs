@@ -161,7 +161,7 @@ pub(crate) fn errno(error: &Error) -> Option<Errno> {
     error.raw_os_error().map(Errno::from_raw_os_error).or_else(wrapped)
 }
 
-/// Creates a directory with a random name that nobody else can enter, as `mkdtemp` does; gives its
+/// Creates a directory with a random name that no other user can enter, as `mkdtemp` does; gives its
 /// name and the opened directory.
 pub(crate) fn fresh_directory(
     parent: impl AsFd,
@@ -215,7 +215,7 @@ pub(crate) fn make_directory(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads a file that belongs to this user and that nobody else can read or write.
+/// Reads a file that belongs to this user and that no other user can read or write.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let opened = openat(rustix::fs::CWD, path, flags, Mode::empty())?;

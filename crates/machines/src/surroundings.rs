@@ -1,5 +1,5 @@
-//! Containers, conda environments and modules around the commands of tasks, as command lines that a host carries out; and
-//! what of them a machine lacks.
+//! Surroundings of tasks: the software environment of a command, that is its container, conda environment and modules.
+//! They become a command line for the host; [`missing`] checks which of them this machine lacks.
 
 use serde::{Deserialize, Serialize};
 use slackline_model::Workflow;
@@ -7,7 +7,7 @@ use slackline_model::workflow::{Container, Surroundings};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Exit code of an attempt whose surroundings could not be set up.
+/// Exit code of an attempt whose surroundings could not be set up; that of `docker run` for its own failures.
 const NOT_SET_UP: u32 = 125;
 
 /// Finds the function `module` of either implementation.
@@ -24,14 +24,14 @@ export CONDA_PREFIX CONDA_DEFAULT_ENV PATH
 for f in "$p"/etc/conda/activate.d/*.sh; do if [ -r "$f" ]; then . "$f"; fi; done
 "#;
 
-/// A word that a shell reads back as it is.
-fn word(text: &str) -> String {
+/// A text quoted for the shell.
+fn quoted(text: &str) -> String {
     slackline_model::workflow::Command::shell_word(text)
 }
 
-/// Places of conda environments that have a name only.
+/// Shell commands that find a conda environment by name and set `$p` to its folder.
 fn places(name: &str) -> String {
-    let name = word(name);
+    let name = quoted(name);
     format!(
         "IFS=:; for d in $CONDA_ENVS_PATH $CONDA_ENVS_DIRS; do [ -n \"$p\" ] || [ ! -d \"$d\"/{name} ] || p=$d/{name}; done; unset IFS\n\
          for d in \"$CONDA_ROOT\" \"$MAMBA_ROOT_PREFIX\" \"${{CONDA_EXE%/bin/conda}}\" ~/.conda ~/miniforge3 ~/mambaforge \
@@ -39,7 +39,7 @@ fn places(name: &str) -> String {
     )
 }
 
-/// A path of a workflow: relative ones begin in its folder.
+/// A path of a workflow file: `~/` is the home directory, relative paths begin in the folder of the workflow (`home`).
 fn path_of(name: &str, home: &Path) -> PathBuf {
     match name.strip_prefix("~/").zip(std::env::var_os("HOME")) {
         Some((rest, home)) => Path::new(&home).join(rest),
@@ -53,26 +53,26 @@ fn script(around: &Surroundings, home: &Path) -> String {
     if !around.modules.is_empty() {
         script += FIND_MODULES;
         for module in &around.modules {
-            script += &format!("module load {} || exit {NOT_SET_UP}\n", word(module));
+            script += &format!("module load {} || exit {NOT_SET_UP}\n", quoted(module));
         }
     }
     if let Some(conda) = &around.conda {
         script += "p=\n";
         if conda.contains('/') {
-            script += &format!("p={}\n", word(&path_of(conda, home).to_string_lossy()));
+            script += &format!("p={}\n", quoted(&path_of(conda, home).to_string_lossy()));
         } else {
             script += &places(conda);
         }
         script += &format!(
             "[ -n \"$p\" ] && [ -d \"$p/bin\" ] || {{ echo {} >&2; exit {NOT_SET_UP}; }}\n",
-            word(&format!("no conda environment {conda} on this host"))
+            quoted(&format!("no conda environment {conda} on this host"))
         );
         script += ACTIVATE;
     }
     script
 }
 
-/// The command line of a container with the folder of the attempt in it, before the command itself.
+/// Shell commands that run `"$@"` in a container, with the folder of the attempt mounted.
 fn container(container: &Container, around: &Surroundings, home: &Path) -> String {
     let image = if container.is_file() {
         path_of(&container.image, home).to_string_lossy().into_owned()
@@ -80,7 +80,7 @@ fn container(container: &Container, around: &Surroundings, home: &Path) -> Strin
         container.image.clone()
     };
     let engine = match &container.engine {
-        Some(engine) => format!("e={}\n", word(engine)),
+        Some(engine) => format!("e={}\n", quoted(engine)),
         None => {
             let engines = if container.is_file() {
                 "apptainer singularity"
@@ -92,12 +92,12 @@ fn container(container: &Container, around: &Surroundings, home: &Path) -> Strin
             )
         }
     };
-    // Docker and Podman pass no variables on by themselves.
+    // Docker and Podman do not pass on the environment.
     let mut passed = String::new();
     for name in around.env.keys() {
-        passed += &format!(" -e {}", word(name));
+        passed += &format!(" -e {}", quoted(name));
     }
-    let (image, registry) = (word(&image), word(&format!("docker://{}", container.image)));
+    let (image, registry) = (quoted(&image), quoted(&format!("docker://{}", container.image)));
     let of_apptainer =
         if container.is_file() || container.image.contains("://") { &image } else { &registry };
     format!(
@@ -130,8 +130,8 @@ fn has_program(name: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
 }
 
-/// Runs a piece of shell on this machine; what it says where it fails.
-fn tried(script: &str) -> Result<(), String> {
+/// Runs a shell script on this machine; an error is the last line of its standard error.
+fn run_shell(script: &str) -> Result<(), String> {
     let done = std::process::Command::new("/bin/sh")
         .args(["-c", script])
         .stdin(std::process::Stdio::null())
@@ -147,7 +147,7 @@ fn tried(script: &str) -> Result<(), String> {
     }
 }
 
-/// Reports the part of a container that this machine lacks.
+/// The engine or image that this machine lacks for a container.
 fn lacks_container(container: &Container, home: &Path) -> Option<String> {
     let mut engines: Vec<&str> = match &container.engine {
         Some(engine) => vec![engine],
@@ -187,7 +187,7 @@ impl Need {
         container.and_then(|container| lacks_container(&container, &self.home)).or_else(|| {
             match self.script.as_str() {
                 "" => None,
-                script => tried(script).err(),
+                script => run_shell(script).err(),
             }
         })
     }
@@ -223,7 +223,8 @@ pub fn missing(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
     lacks(&needs(workflow, home))
 }
 
-/// The same of what is in the folder of the workflow, which the hosts of a cluster share with this machine.
+/// Lists images and conda environments below the folder of the workflow that do not exist. The hosts of a cluster share
+/// that folder, so that this machine can check it for them.
 pub fn missing_beside(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
     let mut missing = Vec::new();
     for task in workflow.tasks() {
@@ -276,7 +277,7 @@ mod tests {
         let bin = root.path().join("./an env/bin");
         assert_eq!(said, format!("an env yes {} a  b\n", bin.display()));
         let around = Surroundings { conda: Some("no-such-env".into()), ..Surroundings::default() };
-        let why = tried(&script(&around, root.path())).unwrap_err();
+        let why = run_shell(&script(&around, root.path())).unwrap_err();
         assert_eq!(why, "no conda environment no-such-env on this host");
     }
 }

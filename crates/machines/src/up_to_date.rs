@@ -3,11 +3,11 @@
 //!
 //! A task is up to date when its command, its declared environment, its inputs (by content) and its outputs are those
 //! of a task that was done in the folder, whatever its name was. Records of the log say what was done
-//! ([`Made`]); outputs are looked at in the stores and in the folder of results, by size and time first, by checksum
+//! ([`Made`]); outputs are compared in the stores and in the folder of results, by size and time first, by checksum
 //! where these differ.
 
 use crate::attempt::{Stamp, checksum, is_packed, packed_content, unpack};
-use crate::decide::ask;
+use crate::decide::read_outcome;
 use crate::folder::{Note, RunFolder, component};
 use serde::{Deserialize, Serialize};
 use slackline_engine::{Ended, Made, MadeFile};
@@ -48,7 +48,7 @@ pub enum Why {
     OutputChanged(String),
     /// It writes a file that it did not write before.
     OutputAdded(String),
-    /// An output was deleted when nobody needed it, and a task reads it now.
+    /// An output was deleted after its last reader, and a task reads it now.
     Needed(String, String),
 }
 
@@ -537,7 +537,7 @@ pub struct Agenda {
     pub perhaps: Vec<String>,
     /// Tasks that are up to date, and what was done of them.
     pub up_to_date: Vec<Arc<Made>>,
-    /// Tasks that nobody asked for.
+    /// Tasks that were not requested.
     pub left_out: Vec<String>,
 }
 
@@ -582,7 +582,7 @@ impl Agenda {
                 }
                 answers[task.index()] = answer;
             }
-            // Files that were deleted are made again where somebody may have to read them.
+            // Files that were deleted are made again where some task may have to read them.
             let mut more = false;
             for &task in order.iter().rev().filter(|&&task| wanted(task)) {
                 if matches!(answers[task.index()], Answer::UpToDate(_)) {
@@ -673,7 +673,8 @@ impl KnownCourse {
                     by.as_ref().map_or_else(PathBuf::new, |by| by.path(file, stores))
                 };
                 let outcome =
-                    ask(&control, &decision, by.as_ref().map(|by| &by.ended), &path).outcome?;
+                    read_outcome(&control, &decision, by.as_ref().map(|by| &by.ended), &path)
+                        .outcome?;
                 let number = control.outcome_named(&decision, &outcome).ok()?;
                 course.outcomes.insert(decision.name, outcome);
                 Some((due, number))

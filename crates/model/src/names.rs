@@ -128,7 +128,7 @@ impl std::hash::Hasher for PassThroughHasher {
     }
 }
 
-/// Whether a character steers whoever shows it instead of being shown: control characters, and
+/// Whether a character controls the terminal instead of being shown: control characters, and
 /// those that turn the direction of writing.
 fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -24,6 +24,7 @@ impl Mpi {
 
     /// The implementation that a library belongs to.
     pub fn of_library(name: &str) -> Option<Mpi> {
+        // The ABI of MPICH (and Intel MPI, MVAPICH2) has version 12 of `libmpi.so`; Open MPI's versions are others.
         for known in ["libmpich.so", "libmpichfort.so", "libmpi.so.12", "libmpifort.so.12"] {
             if name.starts_with(known) {
                 return Some(Mpi::Mpich);
@@ -60,6 +61,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<String>> {
     let word = |at: usize| bytes.get(at..)?.first_chunk().map(|b| u64::from_le_bytes(*b));
     let half = |at: usize| bytes.get(at..)?.first_chunk().map(|b| u16::from_le_bytes(*b));
     let kind = |at: usize| bytes.get(at..)?.first_chunk().map(|b| u32::from_le_bytes(*b));
+    // Offset, entry size and number of the program headers.
     let (headers, size, count) = (word(32)? as usize, half(54)? as usize, half(56)? as usize);
     let mut dynamic = None;
     let mut loads = Vec::new();
@@ -68,6 +70,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<String>> {
         let field = |offset: usize| word(at.checked_add(offset)?);
         let (offset, address, length) = (field(8)?, field(16)?, field(32)?);
         match kind(at)? {
+            // PT_LOAD, PT_DYNAMIC.
             1 => loads.push((offset, address, length)),
             2 => dynamic = Some((offset as usize, length as usize)),
             _ => {}
@@ -77,6 +80,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<String>> {
     let (mut names, mut table) = (Vec::new(), None);
     for at in (start..start.checked_add(length)?).step_by(16) {
         match (word(at)?, word(at.checked_add(8)?)?) {
+            // DT_NULL, DT_NEEDED, DT_STRTAB.
             (0, _) => break,
             (1, name) => names.push(name),
             (5, address) => table = Some(address),
@@ -86,6 +90,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<String>> {
     let table = table?;
     let (offset, address, _) =
         loads.into_iter().find(|&(_, from, n)| table >= from && table - from < n)?;
+    // The string table's address in memory becomes its offset in the file.
     let strings = (table - address).checked_add(offset)? as usize;
     let mut found = Vec::new();
     for name in names {

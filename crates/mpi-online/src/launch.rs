@@ -26,7 +26,7 @@ use thiserror::Error;
 pub enum Compute {
     /// Computations take no time.
     None,
-    /// Computations take their CPU time here, scaled by the speed of the machine.
+    /// Computations take their CPU time on this machine, scaled by its speed over that of the simulated host.
     Measure,
     /// Computations take the time that the program charges.
     Charged,
@@ -41,7 +41,7 @@ pub struct Launch {
     pub compute: Compute,
     /// Flop/s of a core of this machine; the speed of the simulated host if left out.
     pub host_speed: Option<f64>,
-    /// Shorter computations are not counted, seconds.
+    /// Computations shorter than this many seconds take no time.
     pub threshold: f64,
     /// Whether the trace is kept.
     pub record: bool,
@@ -52,7 +52,7 @@ pub struct Launch {
 /// A program that has run.
 #[derive(Debug)]
 pub struct Finished {
-    /// Dates.
+    /// Simulated dates, and other results of the replay.
     pub replayed: Replayed,
     /// The trace of each rank, if it was kept.
     pub record: Option<Vec<Vec<u8>>>,
@@ -69,6 +69,7 @@ pub enum OnlineError {
     Run(#[from] ReplayError),
 }
 
+// States of a process; the lower half has the exit code or signal.
 const ALIVE: u64 = 0;
 const EXITED: u64 = 1 << 32;
 const KILLED: u64 = 2 << 32;
@@ -76,7 +77,7 @@ const KILLED: u64 = 2 << 32;
 /// The processes of all ranks.
 pub(crate) struct Processes {
     children: Vec<Child>,
-    /// Per rank: 0 while alive, else its exit code or signal with a mark in the upper half.
+    /// Per rank: [`ALIVE`], or [`EXITED`] plus its exit code, or [`KILLED`] plus its signal.
     ends: Arc<Vec<AtomicU64>>,
 }
 
@@ -91,12 +92,12 @@ impl Processes {
         self.ends.iter().position(failed).map(|rank| rank as u32)
     }
 
-    /// Whether something may still come from a rank.
+    /// Whether a rank may still send requests: it lives, and no rank has failed.
     pub(crate) fn may_continue(&self, rank: u32) -> bool {
         self.end(rank) == ALIVE && self.culprit().is_none()
     }
 
-    /// Returns the end of a rank, in words.
+    /// Returns the way in which a rank ended, as text for messages.
     pub(crate) fn describe_end(&self, rank: u32) -> String {
         let end = self.end(rank);
         match end >> 32 {
@@ -118,13 +119,13 @@ impl Processes {
         }
     }
 
-    /// Ends those that live. All are reaped later, so that no number is taken by another process.
+    /// Kills the processes that live. None is reaped before this, so that no process id belongs to another process.
     fn kill(&self) {
         for (rank, child) in self.children.iter().enumerate() {
             if self.end(rank as u32) == ALIVE
                 && let Some(pid) = Pid::from_raw(child.id() as i32)
             {
-                // It may end by itself in between.
+                // It may have ended by itself since the check.
                 let _ = kill_process(pid, Signal::KILL);
             }
         }
@@ -154,8 +155,8 @@ pub fn run(
     } else {
         File::from(io::stdout().as_fd().try_clone_to_owned().map_err(start)?)
     }));
-    let complaints = File::from(io::stderr().as_fd().try_clone_to_owned().map_err(start)?);
-    let complaints = Arc::new(Mutex::new(complaints));
+    let errors = File::from(io::stderr().as_fd().try_clone_to_owned().map_err(start)?);
+    let errors = Arc::new(Mutex::new(errors));
     for (rank, &host) in hosts.iter().enumerate() {
         let host = platform.host(host);
         let begun = memory().map_err(start).and_then(|(fd, shared)| {
@@ -174,7 +175,7 @@ pub fn run(
             Ok((fd, shared, mut child)) => {
                 threads.extend(child.stdout.take().map(|from| forward(from, Arc::clone(&out))));
                 let from = child.stderr.take();
-                threads.extend(from.map(|from| forward(from, Arc::clone(&complaints))));
+                threads.extend(from.map(|from| forward(from, Arc::clone(&errors))));
                 threads.push(watch(child.id(), rank, Arc::clone(&ends), Arc::clone(&shared)));
                 let rate = launch.host_speed.unwrap_or(host.speed);
                 lanes.push(Lane::new(shared.reader(false), shared.writer(true), rate));
@@ -187,7 +188,7 @@ pub fn run(
             }
         }
     }
-    // Once all ranks have loaded the library, the file is not needed; before, it goes after they are gone.
+    // The files of the library are removed once all ranks have loaded it, or after all have ended.
     let mut library = Some(library);
     let outcome = match failed {
         Some(error) => Err(error),
@@ -206,12 +207,12 @@ pub fn run(
     }
     // Ranks may still print and clean up after MPI_Finalize.
     for thread in threads {
-        // A thread that panicked has nothing more to pass on.
+        // A thread that panicked has nothing more to forward.
         let _ = thread.join();
     }
     let culprit = processes.culprit();
     for child in &mut processes.children {
-        // Its end is known already.
+        // Reaps it: its end is known already.
         let _ = child.wait();
     }
     for (fd, shared) in memories {
@@ -307,7 +308,7 @@ fn spawn(
     command.spawn().map_err(|e| OnlineError::Start(format!("{}: {e}", program.display())))
 }
 
-/// The kernel ends the process with the thread that started it.
+/// Makes the kernel kill the process when the thread that starts it ends, so that no rank outlives the simulator.
 #[allow(unsafe_code)]
 fn die_with_us(command: &mut Command) {
     // SAFETY: between fork and exec the closure makes one system call, which neither allocates nor
@@ -320,7 +321,7 @@ fn die_with_us(command: &mut Command) {
     }
 }
 
-/// Notes how a process ended, and lets the simulation look. The process stays a zombie until all are reaped.
+/// Records the end of a process in `ends` and wakes the simulation. The process stays a zombie until all are reaped.
 fn watch(pid: u32, rank: usize, ends: Arc<Vec<AtomicU64>>, shared: Arc<Shared>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let Some(pid) = Pid::from_raw(pid as i32) else { return };
@@ -343,7 +344,7 @@ fn watch(pid: u32, rank: usize, ends: Arc<Vec<AtomicU64>>, shared: Arc<Shared>) 
     })
 }
 
-/// Passes on the output of a rank, whole lines at a time, so that lines of ranks do not mix.
+/// Forwards the output of a rank, whole lines at a time, so that lines of ranks do not mix.
 fn forward(from: impl Read + Send + 'static, to: Arc<Mutex<File>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut from = BufReader::new(from);

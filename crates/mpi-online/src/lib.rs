@@ -1,9 +1,10 @@
-//! MPI programs themselves, run under simulation.
+//! MPI programs run under simulation, without a trace.
 //!
-//! [`run`] starts the ranks of a program as processes whose MPI is `slackline-mpi-rank`, and simulates
-//! what they ask for with `slackline-mpi`: [`launch`] has the processes, `program` their requests,
-//! [`library`] the files they are given.
+//! [`run`] starts the ranks of a program as processes whose MPI library is `slackline-mpi-rank`, and simulates
+//! their calls with `slackline-mpi`: [`launch`] has the processes, `program` their requests,
+//! [`library`] the files of the MPI library.
 
+pub mod capture;
 pub mod elf;
 pub mod launch;
 pub mod library;

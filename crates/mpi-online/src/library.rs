@@ -15,7 +15,7 @@ pub static HEADER: &str = include_str!("../include/mpi.h");
 /// Declarations for programs that state their computations.
 pub static SAMPLE_HEADER: &str = include_str!("../include/slackline.h");
 
-/// Names under which programs look for MPICH and its ABI: the first is the name inside the library.
+/// Names of the libraries of MPICH and of its ABI, with which programs are linked; the first is the `SONAME` of ours.
 pub const NAMES: [&str; 4] =
     ["libmpich.so.12", "libmpi.so.12", "libmpichfort.so.12", "libmpifort.so.12"];
 
@@ -40,7 +40,7 @@ impl Unpacked {
         Ok(Unpacked { folder })
     }
 
-    /// Adds the headers.
+    /// Adds the headers, for compilers.
     pub fn with_headers(self) -> io::Result<Unpacked> {
         fs::write(self.folder.path().join("mpi.h"), HEADER)?;
         fs::write(self.folder.path().join("slackline.h"), SAMPLE_HEADER)?;

@@ -1,14 +1,14 @@
-//! A running program as the simulation sees it: actions from the ranks' records, data that wait for
-//! their receives, results of collectives from all inputs.
+//! A running program as the source of actions of the replay: requests of ranks become actions, data wait here for
+//! their receives, and results of collectives are computed from the inputs of all members.
 
 use crate::launch::{Compute, Processes};
-use crate::protocol::{Delivery, Plan, Reply, Request, What};
+use crate::protocol::{CallKind, Delivery, Plan, Reply, Request};
 use crate::reduce;
 use crate::ring::{Reader, Writer};
 use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
 use slackline_mpi::ReplayError;
 use slackline_mpi::action::{Action, Call, Envelope, Kind, Line, Mode, Which};
-use slackline_mpi::live::{Asked, Joined, Matched, Outcome, Program};
+use slackline_mpi::live::{Joined, Matched, NextAction, Outcome, Program};
 use slackline_mpi::trace::write_line;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,15 +18,16 @@ use std::os::fd::{AsRawFd, OwnedFd};
 pub(crate) struct Lane {
     reader: Reader,
     writer: Writer,
-    /// A request before which a computation comes.
+    /// A request that was read and waits until the computation before it is done.
     pending: Option<(Request, Vec<u8>)>,
     /// Whether the present action is answered, and whether a sample is to be executed.
     answer: bool,
     sample: bool,
+    /// File descriptor of the shared memory that the answer carries.
     share: Option<i32>,
     initialised: bool,
     finalized: bool,
-    /// Flop per second of CPU time here.
+    /// Flop per second of CPU time on this machine.
     rate: f64,
 }
 
@@ -52,13 +53,15 @@ struct Input {
 struct Joint {
     inputs: Vec<Option<Input>>,
     taken: usize,
-    /// Reductions of the first ranks, by their number.
+    /// Reductions of the first k ranks, by k.
     reduced: Vec<Option<Vec<u8>>>,
 }
 
-/// The part of a rank in a collective.
+/// The part of a rank in a collective whose result it has not taken.
 struct Taking {
+    /// Communicator and number of the collective in it.
     joint: (u32, u64),
+    /// Rank in the communicator.
     me: usize,
 }
 
@@ -69,9 +72,10 @@ struct Arrived {
     data: Vec<u8>,
 }
 
-/// A block of code of which some executions are timed.
+/// A block of code of which some executions are timed, and others take their mean.
 #[derive(Default)]
 struct Sample {
+    /// Executions that were begun and ended, and seconds of the latter.
     begun: u32,
     count: u32,
     seconds: f64,
@@ -82,8 +86,9 @@ pub(crate) struct Running<'a> {
     lanes: Vec<Lane>,
     processes: &'a Processes,
     compute: Compute,
-    /// Bursts below are not counted, seconds.
+    /// Shortest computation between two calls that counts, in seconds.
     threshold: f64,
+    // By rank and number of the request.
     sends: HashMap<(u32, u32), Vec<u8>>,
     arrived: HashMap<(u32, u32), Arrived>,
     inputs: HashMap<(u32, u32), Input>,
@@ -135,7 +140,7 @@ impl<'a> Running<'a> {
         match read_record(&mut self.lanes[rank as usize].reader, &mut self.buffer, &mut alive) {
             Some(Some(record)) => Ok(record),
             Some(None) => {
-                let text = format!("rank {rank} sent a record that makes no sense");
+                let text = format!("rank {rank} sent a record that cannot be decoded");
                 Err(ReplayError::Program(text))
             }
             None => Err(self.broken(rank)),
@@ -151,11 +156,11 @@ impl<'a> Running<'a> {
         while lane.reader.has_bytes() {
             let read = read_record(&mut lane.reader, &mut self.buffer, &mut || false);
             let Some(Some((request, data))) = read else { break };
-            initialised |= request.what == What::Init;
-            finalized |= request.what == What::Finalize;
+            initialised |= request.what == CallKind::Init;
+            finalized |= request.what == CallKind::Finalize;
             last = Some((request.what, data));
         }
-        if let Some((What::Abort, text)) = last {
+        if let Some((CallKind::Abort, text)) = last {
             return aborted(culprit, &text);
         }
         let end = self.processes.describe_end(culprit);
@@ -167,8 +172,13 @@ impl<'a> Running<'a> {
         ReplayError::Program(format!("rank {culprit} {end} {how}"))
     }
 
-    /// The action behind a request; its data are kept.
-    fn line(&mut self, rank: u32, request: Request, data: Vec<u8>) -> Result<Asked, ReplayError> {
+    /// Converts a request to an action of the replay; its data are kept until a receive or a collective takes them.
+    fn line(
+        &mut self,
+        rank: u32,
+        request: Request,
+        data: Vec<u8>,
+    ) -> Result<NextAction, ReplayError> {
         let lane = &mut self.lanes[rank as usize];
         lane.answer = request.answer;
         lane.sample = false;
@@ -182,7 +192,7 @@ impl<'a> Running<'a> {
         line.comm = request.comm;
         line.request = (request.number != u32::MAX).then_some(request.number);
         line.action = match request.what {
-            What::Init => {
+            CallKind::Init => {
                 lane.initialised = true;
                 self.to_come -= 1;
                 if self.to_come == 0
@@ -192,39 +202,40 @@ impl<'a> Running<'a> {
                 }
                 Action::Init
             }
-            What::Finalize => {
+            CallKind::Finalize => {
                 lane.finalized = true;
                 Action::Finalize
             }
-            What::Compute => Action::Compute(request.amount),
-            What::Sleep => Action::Sleep(request.amount),
-            What::Send => {
+            CallKind::Compute => Action::Compute(request.amount),
+            CallKind::Sleep => Action::Sleep(request.amount),
+            CallKind::Send => {
                 self.sends.insert(key, data);
                 Action::Send(sized, mode)
             }
-            What::Isend => {
+            CallKind::Isend => {
                 self.sends.insert(key, data);
                 Action::Isend(sized, mode)
             }
-            What::Put => {
+            CallKind::Put => {
                 self.sends.insert(key, data);
                 Action::Put(sized, mode)
             }
-            What::Get => Action::Get(sized),
-            What::Window => Action::CommWindow(request.new_comm),
-            What::Recv => Action::Recv(sized),
-            What::Irecv => Action::Irecv(sized),
-            What::Wait => Action::Wait(numbers()),
-            What::Waitany => Action::Waitany(numbers()),
-            What::Waitsome => Action::Waitsome(numbers()),
-            What::Test => Action::Test(numbers()),
-            What::Testany => Action::Testany(numbers()),
-            What::Testsome => Action::Testsome(numbers()),
-            What::Cancel => Action::Cancel(numbers()),
-            What::Probe => Action::Poll(wanted),
-            What::Iprobe => Action::Iprobe(wanted),
-            What::Collective | What::Icollective | What::Split => {
-                let root = if request.what == What::Split { 0 } else { request.peer.max(0) as u32 };
+            CallKind::Get => Action::Get(sized),
+            CallKind::Window => Action::CommWindow(request.new_comm),
+            CallKind::Recv => Action::Recv(sized),
+            CallKind::Irecv => Action::Irecv(sized),
+            CallKind::Wait => Action::Wait(numbers()),
+            CallKind::Waitany => Action::Waitany(numbers()),
+            CallKind::Waitsome => Action::Waitsome(numbers()),
+            CallKind::Test => Action::Test(numbers()),
+            CallKind::Testany => Action::Testany(numbers()),
+            CallKind::Testsome => Action::Testsome(numbers()),
+            CallKind::Cancel => Action::Cancel(numbers()),
+            CallKind::Probe => Action::Poll(wanted),
+            CallKind::Iprobe => Action::Iprobe(wanted),
+            CallKind::Collective | CallKind::Icollective | CallKind::Split => {
+                let root =
+                    if request.what == CallKind::Split { 0 } else { request.peer.max(0) as u32 };
                 let input = Input {
                     plan: request.plan,
                     root,
@@ -235,8 +246,8 @@ impl<'a> Running<'a> {
                 };
                 self.inputs.insert(key, input);
                 match request.what {
-                    What::Collective => Action::Collective(Box::new(call(request))),
-                    What::Icollective => Action::Icollective(Box::new(call(request))),
+                    CallKind::Collective => Action::Collective(Box::new(call(request))),
+                    CallKind::Icollective => Action::Icollective(Box::new(call(request))),
                     _ => Action::CommSplit {
                         id: request.new_comm,
                         colour: (request.peer >= 0).then_some(request.peer),
@@ -244,15 +255,15 @@ impl<'a> Running<'a> {
                     },
                 }
             }
-            What::Dup => Action::CommDup(request.new_comm),
-            What::Create => Action::CommCreate(request.new_comm, request.numbers.into()),
-            What::Group => Action::CommGroup(request.new_comm, request.numbers.into()),
-            What::Date => {
+            CallKind::Dup => Action::CommDup(request.new_comm),
+            CallKind::Create => Action::CommCreate(request.new_comm, request.numbers.into()),
+            CallKind::Group => Action::CommGroup(request.new_comm, request.numbers.into()),
+            CallKind::Date => {
                 quiet = true;
                 Action::Nothing
             }
-            What::Abort => return Err(aborted(rank, &data)),
-            What::Sample => {
+            CallKind::Abort => return Err(aborted(rank, &data)),
+            CallKind::Sample => {
                 let sample = self.samples.entry(data).or_default();
                 if sample.begun < request.number || sample.count == 0 {
                     sample.begun += 1;
@@ -262,7 +273,7 @@ impl<'a> Running<'a> {
                     Action::Compute(sample.seconds / f64::from(sample.count) * lane.rate)
                 }
             }
-            What::Share => {
+            CallKind::Share => {
                 quiet = true;
                 let fd = match self.shares.entry(data) {
                     Entry::Occupied(entry) => entry.into_mut(),
@@ -270,7 +281,7 @@ impl<'a> Running<'a> {
                         ReplayError::Program(format!("no memory for ranks to share: {e}"))
                     })?),
                 };
-                // It has the largest size that anybody asked for.
+                // The memory has the largest size that any rank has requested.
                 let size = fstat(&*fd).map_or(0, |stat| stat.st_size as u64);
                 if size < request.bytes {
                     lane.share = ftruncate(&*fd, request.bytes).ok().map(|()| fd.as_raw_fd());
@@ -279,11 +290,11 @@ impl<'a> Running<'a> {
                 }
                 Action::Nothing
             }
-            What::Sampled => {
+            CallKind::Sampled => {
                 let sample = self.samples.entry(data).or_default();
                 sample.count += 1;
                 sample.seconds += request.amount;
-                // A burst that is measured counts already.
+                // Where computations are measured, this one has counted already.
                 quiet = self.compute == Compute::Measure;
                 Action::Compute(request.amount * lane.rate)
             }
@@ -292,7 +303,7 @@ impl<'a> Running<'a> {
             line.request = None;
             quiet |= self.compute == Compute::None;
         }
-        Ok(Asked { line, quiet })
+        Ok(NextAction { line, quiet })
     }
 
     /// The result of a rank in a collective: sizes of the parts, and data.
@@ -334,7 +345,7 @@ impl<'a> Running<'a> {
                 (blocks.iter().map(|b| b.len() as u64).collect(), blocks.concat())
             }
             _ if ranks.is_empty() => nothing,
-            // By a function of the program, in its own process.
+            // A reduction by a function of the program: the rank carries it out itself.
             _ if op == 0 => all(ranks),
             _ => {
                 let mut data = reduced(joint, ranks.end).to_vec();
@@ -354,7 +365,7 @@ fn share() -> std::io::Result<OwnedFd> {
     Ok(memfd_create("slackline-mpi-shared", MemfdFlags::CLOEXEC)?)
 }
 
-/// Reads a record with its data: `None` when the rank is gone, `Some(None)` for nonsense.
+/// Reads a record with its data: `None` when the rank has ended, `Some(None)` where it cannot be decoded.
 fn read_record(
     reader: &mut Reader,
     buffer: &mut Vec<u8>,
@@ -373,7 +384,7 @@ fn read_record(
     reader.read(&mut data, alive).then_some(Some((request, data)))
 }
 
-/// A block of the input of a rank.
+/// The block for rank `of` in the input of rank `from`.
 fn block(inputs: &[Option<Input>], from: usize, of: usize) -> &[u8] {
     let Some(input) = &inputs[from] else { return &[] };
     let start = input.blocks[..of.min(input.blocks.len())].iter().sum::<u64>() as usize;
@@ -418,7 +429,7 @@ fn call(request: Request) -> Call {
 }
 
 impl Program for Running<'_> {
-    fn next(&mut self, rank: u32) -> Result<Option<Asked>, ReplayError> {
+    fn next(&mut self, rank: u32) -> Result<Option<NextAction>, ReplayError> {
         let lane = &mut self.lanes[rank as usize];
         if lane.finalized {
             return Ok(None);
@@ -439,7 +450,7 @@ impl Program for Running<'_> {
                 let lane = &mut self.lanes[rank as usize];
                 (lane.pending, lane.answer) = (Some((request, data)), false);
                 let line = Line::plain(Action::Compute(seconds * lane.rate));
-                Asked { line, quiet: false }
+                NextAction { line, quiet: false }
             }
             None => self.line(rank, request, data)?,
         };
@@ -477,13 +488,14 @@ impl Program for Running<'_> {
             let Some(Joint { inputs, .. }) = self.joints.get(joint) else { return true };
             let Some(mine) = &inputs[*me] else { return true };
             let root = mine.root as usize;
-            let there = |ranks: std::ops::Range<usize>| inputs[ranks].iter().all(Option::is_some);
+            let have_joined =
+                |ranks: std::ops::Range<usize>| inputs[ranks].iter().all(Option::is_some);
             match mine.plan {
                 Plan::Nothing => true,
-                Plan::FromRoot | Plan::BlockOfRoot => there(root..root + 1),
-                Plan::ToRoot | Plan::ReduceToRoot => *me != root || there(0..inputs.len()),
-                Plan::Scan | Plan::Exscan => there(0..*me),
-                _ => there(0..inputs.len()),
+                Plan::FromRoot | Plan::BlockOfRoot => have_joined(root..root + 1),
+                Plan::ToRoot | Plan::ReduceToRoot => *me != root || have_joined(0..inputs.len()),
+                Plan::Scan | Plan::Exscan => have_joined(0..*me),
+                _ => have_joined(0..inputs.len()),
             }
         })
     }

@@ -1,7 +1,7 @@
 //! Definition of the functions of MPI: a body that returns `Outcome`, and the handling of its
 //! failure.
 
-use crate::protocol::{Request, What};
+use crate::protocol::{CallKind, Request};
 use crate::state::{
     COMM_WORLD, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, Outcome, SUCCESS, die, with,
 };
@@ -24,7 +24,7 @@ macro_rules! mpi {
 }
 pub(crate) use mpi;
 
-/// Runs the body of a function and handles its failure as the communicator says.
+/// Runs the body of a function and handles its failure by the error handler of the communicator.
 pub fn run(name: &str, body: impl FnOnce() -> Outcome) -> c_int {
     let Err(fault) = body() else { return SUCCESS };
     let handler = with(|state| state.comm(fault.comm).map_or(ERRORS_ARE_FATAL, |c| c.errhandler));
@@ -46,10 +46,10 @@ pub fn run(name: &str, body: impl FnOnce() -> Outcome) -> c_int {
     }
 }
 
-/// Ends the whole program.
+/// Ends the whole program with an exit code; `text` is the message that the user sees.
 pub fn abort(code: i32, text: &str) -> ! {
     let rank = with(|state| {
-        let mut request = Request::new(What::Abort);
+        let mut request = Request::new(CallKind::Abort);
         request.peer = code;
         // The process may already have lost the simulator; it ends in any case.
         let _ = state.ask(request, text.as_bytes());
@@ -58,7 +58,7 @@ pub fn abort(code: i32, text: &str) -> ! {
     die(&format!("rank {rank}: {text}"))
 }
 
-/// The failure of a call in a communicator.
+/// Attributes the failure of a call to its communicator, where the body has named no other.
 pub fn in_comm<T>(comm: i32, outcome: Outcome<T>) -> Outcome<T> {
     outcome.map_err(|mut fault| {
         if fault.comm == COMM_WORLD {
@@ -76,7 +76,7 @@ pub unsafe fn slice<'a, T>(at: *const T, count: usize) -> &'a [T] {
     if at.is_null() || count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(at, count) } }
 }
 
-/// Writes a value where the program wants it.
+/// Writes a value to an address of the program, which may be null for values that it does not need.
 ///
 /// # Safety
 /// `at` is null or points to a value.

@@ -1,7 +1,7 @@
-//! Collective operations: what each rank supplies, and where the result goes.
+//! Collective operations: the input of each rank, and the place of the result.
 
 use crate::call::{in_comm, mpi, put, slice};
-use crate::protocol::{Plan, Request, What};
+use crate::protocol::{CallKind, Plan, Request};
 use crate::reduce;
 use crate::state::{
     Comm, Fault, Finish, Outcome, Parts, Pending, RequestKind, State, Status, class, fault, running,
@@ -10,7 +10,10 @@ use crate::types::Datatype;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
+/// `MPI_IN_PLACE`.
 const IN_PLACE: usize = usize::MAX;
+
+// Positions in `slackline_mpi::action::Kind::ALL`.
 
 const BARRIER: u8 = 0;
 const BCAST: u8 = 1;
@@ -28,7 +31,7 @@ const REDUCE_SCATTER: u8 = 12;
 const SCAN: u8 = 13;
 const EXSCAN: u8 = 14;
 
-/// A rank's part in a collective.
+/// A rank's part in a collective: the request, its input, and the treatment of the result.
 pub struct Part {
     pub request: Request,
     pub data: Vec<u8>,
@@ -37,7 +40,7 @@ pub struct Part {
 
 impl Part {
     pub fn new(kind: u8, plan: Plan) -> Part {
-        let request = Request { kind, plan, ..Request::new(What::Collective) };
+        let request = Request { kind, plan, ..Request::new(CallKind::Collective) };
         Part { request, data: Vec::new(), finish: Finish::Nothing }
     }
 
@@ -106,7 +109,7 @@ unsafe fn blocks(
     Ok(found)
 }
 
-/// Does a part: at once, or in the background when there is a place for a request.
+/// Carries out a part: blocking, or in the background when there is an address for a request.
 pub unsafe fn perform(
     comm: c_int,
     request: Option<*mut c_int>,
@@ -131,7 +134,7 @@ pub unsafe fn perform(
         part.request.comm = known.id;
         part.request.number = state.number();
         if let Some(place) = request {
-            part.request.what = What::Icollective;
+            part.request.what = CallKind::Icollective;
             let number = Some(part.request.number);
             state.ask(part.request, &part.data)?;
             let handle = state.requests.add(background(number, part.finish, comm));
@@ -162,10 +165,10 @@ fn background(number: Option<u32>, finish: Finish, comm: c_int) -> Pending {
     }
 }
 
-/// The two groups of an inter-communicator. All that goes from one to the other is blocks for each
-/// rank, most of them empty.
+/// The two groups of an inter-communicator. Every collective between them is an alltoallv over the members of both, in
+/// which most blocks are empty.
 struct Between {
-    /// Places of the other group among all members.
+    /// First member of the other group among all members, its size, and that of both.
     start: usize,
     count: usize,
     total: usize,
@@ -176,7 +179,7 @@ enum End {
     Root,
     /// In the group of the root.
     Idle,
-    /// The root's partner; the root is this rank of the other group.
+    /// In the other group; the root is this rank of the root's group.
     Of(usize),
 }
 
@@ -259,7 +262,7 @@ unsafe fn around(known: &Comm, sent: Vec<Block>, received: Vec<Block>) -> Outcom
         part.request.blocks.push(bytes);
         let mut from: Vec<usize> = (0..received.len()).filter(|&k| sources[k] == rank).collect();
         if is_grid {
-            // What goes down in a dimension comes from above.
+            // The block sent to the lower neighbour of a dimension arrives there as that of its upper neighbour.
             from.sort_unstable_by_key(|k| k ^ 1);
         }
         let blocks: Vec<Block> = from.into_iter().map(|k| received[k].clone()).collect();
@@ -327,6 +330,7 @@ unsafe fn neighbour_alltoallv(
     unsafe { perform(comm, request, part) }
 }
 
+/// Buffers with a displacement in bytes and a datatype each: address, counts, displacements, datatypes.
 type Addressed = (*const c_void, *const c_int, *const isize, *const c_int);
 
 unsafe fn neighbour_alltoallw(
@@ -633,7 +637,7 @@ unsafe fn allgatherv(
     unsafe { perform(comm, request, part) }
 }
 
-/// Everybody's blocks to everybody.
+/// The part of a rank in an exchange of a block between each pair of ranks.
 unsafe fn exchange(kind: u8, sent: &[Block], received: Vec<Block>) -> Part {
     let mut part = Part::new(kind, Plan::Blocks);
     if let Some(first) = sent.first() {
@@ -675,6 +679,7 @@ unsafe fn alltoall(pair: Pair, comm: c_int, request: Option<*mut c_int>) -> Outc
     unsafe { perform(comm, request, part) }
 }
 
+/// Blocks of one datatype: address, counts, displacements in elements, datatype.
 type Several = (*const c_void, *const c_int, *const c_int, c_int);
 
 unsafe fn alltoallv(
@@ -702,6 +707,7 @@ unsafe fn alltoallv(
     unsafe { perform(comm, request, part) }
 }
 
+/// As [`Addressed`], with displacements in `int`.
 type Typed = (*const c_void, *const c_int, *const c_int, *const c_int);
 
 unsafe fn alltoallw(send: Typed, recv: Typed, comm: c_int, request: Option<*mut c_int>) -> Outcome {
@@ -782,7 +788,7 @@ impl Reduction {
         let mut part = Part::new(kind, plan).typed(&block.datatype);
         part.request.bytes = block.bytes();
         unsafe { block.pack(&mut part.data) };
-        // Derived types are reduced in rank order, too.
+        // Reductions of derived types are in rank order, as those by operations that do not commute.
         part.request.tag = i32::from(!op.commutes || block.datatype.basic == 0);
         let (to, datatype, all) = (self.recvbuf as usize, block.datatype, block.count);
         match op.function {

@@ -2,7 +2,7 @@
 
 use crate::attributes;
 use crate::call::{in_comm, mpi, put, slice};
-use crate::protocol::{Plan, Request, What};
+use crate::protocol::{CallKind, Plan, Request};
 use crate::state::{
     COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Edges, Outcome, PROC_NULL, Parts, REQUEST_NULL, Remote,
     State, Topology, UNDEFINED, class, fault, running,
@@ -28,7 +28,7 @@ fn made(state: &mut State, parent: &Comm, id: u32, ranks: Vec<u32>) -> i32 {
     })
 }
 
-/// A communicator of the given ranks (of the world), all of whom and the rest of `parent` call.
+/// A communicator of the given ranks (of the world); all ranks of `comm` call, members or not.
 fn create(state: &mut State, comm: c_int, members: Vec<u32>) -> Outcome<i32> {
     let parent = within_one_group(state, comm)?;
     let is_member = members.contains(&state.rank);
@@ -40,7 +40,7 @@ fn create(state: &mut State, comm: c_int, members: Vec<u32>) -> Outcome<i32> {
     }
     let numbers = places(&parent, &members)?;
     let new_comm = state.comm_number();
-    let request = Request { comm: parent.id, new_comm, numbers, ..Request::new(What::Create) };
+    let request = Request { comm: parent.id, new_comm, numbers, ..Request::new(CallKind::Create) };
     state.ask(request, &[])?;
     Ok(if is_member { made(state, &parent, new_comm, members) } else { COMM_NULL })
 }
@@ -79,7 +79,7 @@ fn group(state: &mut State, comm: c_int, members: Vec<u32>) -> Outcome<i32> {
     }
     let numbers = places(&parent, &members)?;
     let new_comm = state.comm_number();
-    let request = Request { comm: parent.id, new_comm, numbers, ..Request::new(What::Group) };
+    let request = Request { comm: parent.id, new_comm, numbers, ..Request::new(CallKind::Group) };
     state.ask(request, &[])?;
     Ok(made(state, &parent, new_comm, members))
 }
@@ -148,7 +148,7 @@ unsafe fn connect(
         let (mine, other) = (local.ranks.to_vec(), theirs.clone());
         let numbers = if is_second { [mine, other].concat() } else { [other, mine].concat() };
         let new_comm = state.comm_number();
-        state.ask(Request { new_comm, numbers, ..Request::new(What::Group) }, &[])?;
+        state.ask(Request { new_comm, numbers, ..Request::new(CallKind::Group) }, &[])?;
         let parent = Comm { own: 0, ..local.clone() };
         let handle = made(state, &parent, new_comm, local.ranks.to_vec());
         state.comm_mut(handle)?.remote = Some(Remote { ranks: Arc::new(theirs), is_second });
@@ -175,7 +175,7 @@ fn merge(state: &mut State, comm: c_int, high: bool) -> Outcome<i32> {
         ([other, mine].concat(), [their_places, my_places].concat())
     };
     let new_comm = state.comm_number();
-    let request = Request { comm: known.id, new_comm, numbers, ..Request::new(What::Create) };
+    let request = Request { comm: known.id, new_comm, numbers, ..Request::new(CallKind::Create) };
     state.ask(request, &[])?;
     Ok(made(state, &known, new_comm, ranks))
 }
@@ -259,7 +259,7 @@ fn split(state: &mut State, comm: c_int, colour: c_int, key: c_int) -> Outcome<i
         tag: key,
         answer: true,
         plan: Plan::All,
-        ..Request::new(What::Split)
+        ..Request::new(CallKind::Split)
     };
     let mut reply = state.ask(request, &data)?;
     let all = reply.deliveries.pop().map(|d| d.data).unwrap_or_default();
@@ -284,7 +284,7 @@ fn dup(state: &mut State, comm: c_int) -> Outcome<i32> {
     let mut id = 0;
     if parent.own == 0 {
         id = state.comm_number();
-        state.ask(Request { comm: parent.id, new_comm: id, ..Request::new(What::Dup) }, &[])?;
+        state.ask(Request { comm: parent.id, new_comm: id, ..Request::new(CallKind::Dup) }, &[])?;
     }
     let copy = made(state, &parent, id, parent.ranks.to_vec());
     let new = state.comm_mut(copy)?;
@@ -298,7 +298,10 @@ pub fn window(state: &mut State, comm: c_int) -> Outcome<i32> {
     let mut id = 0;
     if parent.own == 0 {
         id = state.comm_number();
-        state.ask(Request { comm: parent.id, new_comm: id, ..Request::new(What::Window) }, &[])?;
+        state.ask(
+            Request { comm: parent.id, new_comm: id, ..Request::new(CallKind::Window) },
+            &[],
+        )?;
     }
     Ok(made(state, &parent, id, parent.ranks.to_vec()))
 }

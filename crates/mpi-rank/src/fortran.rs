@@ -1,7 +1,8 @@
-//! Fortran's names: every argument is an address, the error code comes last.
+//! The functions under their Fortran names: every argument is an address, the error code is the last one, and the
+//! lengths of texts follow by value.
 //!
-//! Handles are C's handles, a status is five integers. No buffer and no status are marked by
-//! addresses of variables in common blocks, which the program has its own copies of.
+//! Handles are those of C, a status is five integers. `MPI_BOTTOM`, `MPI_IN_PLACE`, `MPI_STATUS_IGNORE` and others are
+//! variables in common blocks, recognised by their addresses; the program has its own copies of the blocks.
 
 use crate::state::{FortranCopy, FortranDelete, Status, UserFunction};
 use std::ffi::{c_char, c_int, c_void};
@@ -41,22 +42,23 @@ fn special() -> &'static Special {
     })
 }
 
-/// The blocks themselves, for programs that have none of their own. Nobody writes to them.
+/// The common blocks, for programs that have no copies of their own. Only their addresses are used.
 #[unsafe(no_mangle)]
 pub static mpipriv1_: [i32; 7] = [0; 7];
-/// As above.
+/// Common block with `MPI_STATUSES_IGNORE`.
 #[unsafe(no_mangle)]
 pub static mpipriv2_: [i32; 6] = [0; 6];
-/// As above.
+/// Common block of character constants.
 #[unsafe(no_mangle)]
 pub static mpiprivc_: [i32; 2] = [0; 2];
-/// As above.
+/// Common block with `MPI_UNWEIGHTED`.
 #[unsafe(no_mangle)]
 pub static mpifcmb5_: [i32; 1] = [0; 1];
-/// As above.
+/// Common block with `MPI_WEIGHTS_EMPTY`.
 #[unsafe(no_mangle)]
 pub static mpifcmb9_: [i32; 1] = [0; 1];
 
+/// The address of a buffer as C has it: special variables become C's special addresses.
 fn buffer(at: *mut c_void) -> *mut c_void {
     let known = special();
     match at as usize {
@@ -67,6 +69,7 @@ fn buffer(at: *mut c_void) -> *mut c_void {
     }
 }
 
+/// The address of weights as C has it.
 fn weights(at: *mut c_int) -> *mut c_int {
     let known = special();
     match at as usize {
@@ -76,6 +79,7 @@ fn weights(at: *mut c_int) -> *mut c_int {
     }
 }
 
+/// The address of a status as C has it: 1 for none.
 fn status(at: *mut Status) -> *mut Status {
     let known = special();
     match at as usize {
@@ -85,6 +89,7 @@ fn status(at: *mut Status) -> *mut Status {
     }
 }
 
+// Kinds of arguments in the table below: (v)alue, (a)ddress-sized value, (b)uffer, (s)tatus, (p)ointer, (w)eights.
 macro_rules! argument {
     (v) => { *mut c_int };
     (a) => { *mut isize };
@@ -94,6 +99,7 @@ macro_rules! argument {
     (w) => { *mut c_int };
 }
 
+/// Converts an argument to that of the C function.
 macro_rules! pass {
     (v $x:ident) => {
         *$x
@@ -115,6 +121,7 @@ macro_rules! pass {
     };
 }
 
+/// Defines functions whose arguments are converted one by one: name, profiling name, C function, arguments.
 macro_rules! fortran {
     ($($name:ident $profiled:ident $c:ident($($kind:ident $arg:ident),*))*) => { $(
         #[unsafe(no_mangle)]
@@ -141,7 +148,7 @@ mod c {
     pub use crate::rma::*;
 }
 
-/// Text of Fortran: a length instead of an end, blanks behind.
+/// Writes a Fortran text: `room` characters, padded with blanks, without a terminating zero.
 unsafe fn put_text(text: &[u8], to: *mut c_char, room: usize) {
     for k in 0..room {
         let byte = text.get(k).copied().unwrap_or(b' ');
@@ -149,6 +156,7 @@ unsafe fn put_text(text: &[u8], to: *mut c_char, room: usize) {
     }
 }
 
+/// A Fortran text as one of C, without the blanks at its end.
 unsafe fn get_text(from: *const c_char, length: usize) -> Vec<u8> {
     let bytes = unsafe { crate::call::slice(from.cast::<u8>(), length) };
     let mut text = bytes.trim_ascii_end().to_vec();
@@ -156,16 +164,16 @@ unsafe fn get_text(from: *const c_char, length: usize) -> Vec<u8> {
     text
 }
 
-/// A text that a C function writes.
+/// Writes the text that a C function returns as one of Fortran.
 unsafe fn text_of(
     (to, room): (*mut c_char, usize),
     length: *mut c_int,
     error: *mut c_int,
-    ask: impl FnOnce(*mut c_char, *mut c_int) -> c_int,
+    write: impl FnOnce(*mut c_char, *mut c_int) -> c_int,
 ) {
     let mut text = vec![0u8; 8192];
     let mut count = 0;
-    let code = ask(text.as_mut_ptr().cast(), &mut count);
+    let code = write(text.as_mut_ptr().cast(), &mut count);
     unsafe {
         put_text(&text[..count.max(0) as usize], to, room);
         crate::call::put(length, count);
@@ -173,6 +181,7 @@ unsafe fn text_of(
     }
 }
 
+/// Defines functions with a body of their own, and their profiling names.
 macro_rules! special {
     ($($(#[$doc:meta])* fn $name:ident $profiled:ident($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? $body:block)*) => { $(
         #[unsafe(no_mangle)]
@@ -182,7 +191,7 @@ macro_rules! special {
     )* };
 }
 
-/// Positions counted from 1.
+/// Turns a position from 0 into one from 1; negative ones (`MPI_UNDEFINED`) stay.
 unsafe fn from_one(at: *mut c_int) {
     unsafe {
         if *at >= 0 {
@@ -365,7 +374,7 @@ special! {
         let mut found = 0usize;
         *error = c::MPI_Type_get_attr(*datatype, *key, (&raw mut found).cast(), flag);
         if *error == 0 && *flag != 0 {
-            // C sees the numbers of MPI itself through a pointer.
+            // C gets predefined attributes as pointers, Fortran as values; Fortran's keys are those of C plus 1.
             *value = match (*key).wrapping_sub(1) & !1 {
                 0x6600_0002 => *(found as *const isize),
                 0x6600_0004 | 0x6600_0006 | 0x6600_0008 => *(found as *const c_int) as isize,
@@ -380,7 +389,7 @@ special! {
         let mut found = 0usize;
         *error = c::MPI_Win_get_attr(*win, *key, (&raw mut found).cast(), flag);
         if *error == 0 && *flag != 0 {
-            // C sees the numbers of MPI itself through a pointer.
+            // C gets predefined attributes as pointers, Fortran as values; Fortran's keys are those of C plus 1.
             *value = match (*key).wrapping_sub(1) & !1 {
                 0x6600_0002 => *(found as *const isize),
                 0x6600_0004 | 0x6600_0006 | 0x6600_0008 => *(found as *const c_int) as isize,

@@ -1,4 +1,5 @@
-//! Begin and end, errors, information, names.
+//! Initialisation and end, errors, info objects, names. Sizes of texts (128, 256, 512, 8192) and handles are those of
+//! MPICH's `mpi.h`.
 
 use crate::call::{abort, mpi, put};
 use crate::communicator::{put_text, text};
@@ -13,6 +14,9 @@ unsafe extern "C" {
     fn free(at: *mut c_void);
 }
 
+/// First code of the error classes and codes that a program adds.
+const FIRST_OWN_ERROR: i32 = 0x1000_0000;
+
 fn begin(level: c_int) -> Outcome {
     with(|state| match state.phase {
         Phase::Before => {
@@ -23,6 +27,7 @@ fn begin(level: c_int) -> Outcome {
     })
 }
 
+/// The text of an error class, by MPICH's number.
 fn class_text(code: c_int) -> &'static str {
     match code {
         0 => "No MPI error",
@@ -55,7 +60,7 @@ fn class_text(code: c_int) -> &'static str {
 
 fn info(state: &mut State, handle: c_int) -> Outcome<&mut Vec<(String, String)>> {
     match handle {
-        // MPI_INFO_ENV says nothing.
+        // MPI_INFO_ENV, which is empty here.
         0x5c00_0001 => Ok(&mut state.environment),
         _ => known_info(state, handle),
     }
@@ -94,13 +99,13 @@ fn new_handler(function: *mut c_void) -> Outcome<c_int> {
 mpi! {
     fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) { begin(0) }
     fn MPI_Init_thread(_argc: *mut c_int, _argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int) {
-        // One thread at a time may be in MPI.
+        // At most MPI_THREAD_SERIALIZED (2): one thread at a time may be in MPI.
         begin(required.min(2))?;
         put(provided, required.min(2));
         Ok(())
     }
     fn MPI_Finalize() {
-        // Attributes of MPI_COMM_SELF go first: libraries clean up that way.
+        // Attributes of MPI_COMM_SELF are deleted first, as the standard demands: libraries clean up in their callbacks.
         crate::attributes::delete_all(crate::state::COMM_SELF)?;
         running(State::leave)
     }
@@ -146,7 +151,7 @@ mpi! {
     }
     fn MPI_Add_error_class(new: *mut c_int) {
         put(new, running(|state| {
-            let code = 0x1000_0000 + state.error_strings.len() as i32;
+            let code = FIRST_OWN_ERROR + state.error_strings.len() as i32;
             state.error_strings.insert(code, (code, String::new()));
             Ok(code)
         })?);
@@ -154,7 +159,7 @@ mpi! {
     }
     fn MPI_Add_error_code(class: c_int, new: *mut c_int) {
         put(new, running(|state| {
-            let code = 0x1000_0000 + state.error_strings.len() as i32;
+            let code = FIRST_OWN_ERROR + state.error_strings.len() as i32;
             state.error_strings.insert(code, (class, String::new()));
             Ok(code)
         })?);
@@ -188,7 +193,7 @@ mpi! {
         Ok(())
     }
     fn MPI_Errhandler_free(handler: *mut c_int) {
-        // Communicators keep what they have: the entry stays.
+        // Communicators may still have it: the entry stays. The handle becomes MPI_ERRHANDLER_NULL.
         put(handler, 0x1400_0000);
         Ok(())
     }
@@ -289,6 +294,7 @@ mpi! {
     fn MPI_Alloc_mem(size: isize, _info: c_int, to: *mut c_void) {
         let at = malloc(size.max(1) as usize);
         if at.is_null() {
+            // MPI_ERR_NO_MEM.
             return fault(34, format!("no memory for {size} bytes"));
         }
         put(to.cast::<*mut c_void>(), at);

@@ -1,7 +1,7 @@
 //! Point-to-point messages and requests.
 
 use crate::call::{in_comm, mpi, put, slice};
-use crate::protocol::{Delivery, Reply, Request, What};
+use crate::protocol::{CallKind, Delivery, Reply, Request};
 use crate::state::{
     ANY_SOURCE, ANY_TAG, Fault, Finish, Outcome, PROC_NULL, Parts, Pending, Prepared, REQUEST_NULL,
     RequestKind, State, Status, TAG_UB, class, fault, running,
@@ -21,6 +21,11 @@ struct Stated {
     comm: c_int,
 }
 
+// Modes of a send.
+const STANDARD: u8 = 0;
+const SYNCHRONOUS: u8 = 1;
+const BUFFERED: u8 = 2;
+
 fn elements(count: c_int) -> Outcome<usize> {
     match usize::try_from(count) {
         Ok(count) => Ok(count),
@@ -28,8 +33,8 @@ fn elements(count: c_int) -> Outcome<usize> {
     }
 }
 
-/// Returns the route of a message: communicator of the trace, partner, tag. `None` for
-/// `MPI_PROC_NULL`.
+/// Returns the route of a message as the simulator has it: number of the communicator, partner, tag (-1 for any). `None`
+/// for `MPI_PROC_NULL`.
 fn route(
     state: &mut State,
     comm: c_int,
@@ -79,10 +84,10 @@ unsafe fn post_typed_send(
     };
     let mut data = Vec::new();
     unsafe { datatype.pack(stated.buffer as *const c_void, count, &mut data) };
-    let what = if blocking { What::Send } else { What::Isend };
+    let what = if blocking { CallKind::Send } else { CallKind::Isend };
     let number = state.number();
     let bytes = data.len() as u64;
-    let kind = u8::from(mode == 1);
+    let kind = u8::from(mode == SYNCHRONOUS);
     state.ask(Request { number, comm, peer, tag, bytes, kind, ..Request::new(what) }, &data)?;
     Ok(Some(number))
 }
@@ -92,7 +97,7 @@ fn post_receive(state: &mut State, stated: Stated, bytes: u64) -> Outcome<Option
         return Ok(None);
     };
     let number = state.number();
-    state.ask(Request { number, comm, peer, tag, bytes, ..Request::new(What::Irecv) }, &[])?;
+    state.ask(Request { number, comm, peer, tag, bytes, ..Request::new(CallKind::Irecv) }, &[])?;
     Ok(Some(number))
 }
 
@@ -104,7 +109,7 @@ fn status(state: &State, comm: i32, src: i32, tag: i32, bytes: u64) -> Status {
     }
 }
 
-/// The status of a message that has come to its receive; one that is too long leaves an error in it.
+/// The status of a message that has arrived at its receive; one that is longer than the buffer leaves an error in it.
 fn received(state: &State, comm: i32, delivery: &Delivery, finish: &Finish) -> Status {
     let bytes = delivery.data.len() as u64;
     let mut found = status(state, comm, delivery.src, delivery.tag, bytes.min(finish.room()));
@@ -124,6 +129,7 @@ fn checked(found: &Status, comm: c_int) -> Outcome {
 
 const TOO_LONG: &str = "truncation: the message is longer than the buffer of its receive";
 
+/// A request that is complete from the start.
 fn ready(status: Status, comm: c_int) -> Pending {
     Pending {
         number: None,
@@ -138,15 +144,15 @@ fn ready(status: Status, comm: c_int) -> Pending {
 
 /// Blocking sends.
 unsafe fn send(stated: Stated, mode: u8) -> Outcome {
-    let sent = running(|state| unsafe { post_send(state, stated, mode, mode != 2) });
+    let sent = running(|state| unsafe { post_send(state, stated, mode, mode != BUFFERED) });
     in_comm(stated.comm, sent.map(|_| ()))
 }
 
 unsafe fn isend(stated: Stated, mode: u8, request: *mut c_int) -> Outcome {
     let made = running(|state| {
         let number = unsafe { post_send(state, stated, mode, false)? };
-        // A buffered message is on its way, whatever becomes of it.
-        let number = number.filter(|_| mode != 2);
+        // A buffered send is complete at once: there is nothing to wait for.
+        let number = number.filter(|_| mode != BUFFERED);
         Ok(state.requests.add(Pending { number, ..ready(Status::EMPTY, stated.comm) }))
     });
     unsafe { put(request, in_comm(stated.comm, made)?) };
@@ -161,7 +167,7 @@ unsafe fn recv(stated: Stated, to: *mut Status) -> Outcome {
             let count = elements(stated.count)?;
             let Some((comm, peer, tag)) = route(state, stated.comm, stated.peer, stated.tag, true)?
             else {
-                return Ok((Status::NOBODY, None));
+                return Ok((Status::OF_NO_RANK, None));
             };
             let bytes = (count * datatype.size) as u64;
             let number = state.number();
@@ -172,7 +178,7 @@ unsafe fn recv(stated: Stated, to: *mut Status) -> Outcome {
                 tag,
                 bytes,
                 answer: true,
-                ..Request::new(What::Recv)
+                ..Request::new(CallKind::Recv)
             };
             let mut reply = state.ask(request, &[])?;
             let Some(delivery) = reply.deliveries.pop() else {
@@ -205,7 +211,7 @@ fn receive_request(state: &mut State, stated: Stated, datatype: Arc<Datatype>) -
     let count = elements(stated.count)?;
     let number = post_receive(state, stated, (count * datatype.size) as u64)?;
     Ok(match number {
-        None => ready(Status::NOBODY, stated.comm),
+        None => ready(Status::OF_NO_RANK, stated.comm),
         Some(_) => Pending {
             number,
             kind: RequestKind::Receive,
@@ -215,7 +221,7 @@ fn receive_request(state: &mut State, stated: Stated, datatype: Arc<Datatype>) -
     })
 }
 
-/// The result of completing some requests: positions, statuses, and data to be put in place.
+/// The result of completing some requests: positions, statuses, and data to be copied into buffers.
 #[derive(Default)]
 struct Completion {
     flag: bool,
@@ -228,13 +234,13 @@ struct Completion {
 }
 
 /// Waits for or tests requests, in the array of the program.
-unsafe fn complete(what: What, at: *mut c_int, count: c_int) -> Outcome<Completion> {
+unsafe fn complete(what: CallKind, at: *mut c_int, count: c_int) -> Outcome<Completion> {
     let count = elements(count)?;
     let handles = unsafe { slice(at, count) }.to_vec();
     let completion = running(|state| {
         let mut outstanding = Vec::new();
         let mut complete = Vec::new();
-        let mut needs_answer = !matches!(what, What::Wait);
+        let mut needs_answer = !matches!(what, CallKind::Wait);
         for (k, &handle) in handles.iter().enumerate() {
             if handle == REQUEST_NULL {
                 continue;
@@ -257,8 +263,8 @@ unsafe fn complete(what: What, at: *mut c_int, count: c_int) -> Outcome<Completi
         let mut completion = Completion { idle, ..Completion::default() };
         let mut reply = Reply::default();
         let ask = match what {
-            What::Wait | What::Test => !outstanding.is_empty(),
-            What::Testsome => false,
+            CallKind::Wait | CallKind::Test => !outstanding.is_empty(),
+            CallKind::Testsome => false,
             _ => complete.is_empty() && !outstanding.is_empty(),
         };
         if ask {
@@ -270,14 +276,14 @@ unsafe fn complete(what: What, at: *mut c_int, count: c_int) -> Outcome<Completi
             }
         }
         completion.flag = match what {
-            What::Test => !ask || reply.flag,
-            What::Testany | What::Testsome => !ask || reply.flag,
+            CallKind::Test => !ask || reply.flag,
+            CallKind::Testany | CallKind::Testsome => !ask || reply.flag,
             _ => true,
         };
-        if what == What::Test && !completion.flag {
+        if what == CallKind::Test && !completion.flag {
             return Ok(completion);
         }
-        if matches!(what, What::Waitany | What::Testany) {
+        if matches!(what, CallKind::Waitany | CallKind::Testany) {
             complete.truncate(1);
         }
         let mut done: Vec<(usize, Option<u32>)> = complete.into_iter().map(|k| (k, None)).collect();
@@ -324,7 +330,7 @@ unsafe fn complete(what: What, at: *mut c_int, count: c_int) -> Outcome<Completi
 }
 
 impl Completion {
-    /// Puts data in place; the state must be free, for functions of the program may run.
+    /// Copies data into their buffers. The lock of the state must be free: functions of the program may run.
     unsafe fn deliver(&mut self) {
         for (finish, parts) in self.data.drain(..) {
             unsafe { finish.run(&parts) };
@@ -348,8 +354,8 @@ impl Completion {
     }
 }
 
-/// Tests requests one after the other: each test costs the time of one, and what is done stays done.
-/// The handles of those that are complete are kept until they are asked for.
+/// Tests requests one after the other, each for the time of one test. Requests that are found complete stay so and keep
+/// their handles until a call returns them.
 unsafe fn test_each(at: *mut c_int, count: c_int) -> Outcome {
     for k in 0..elements(count)? {
         let handle = unsafe { *at.add(k) };
@@ -358,7 +364,7 @@ unsafe fn test_each(at: *mut c_int, count: c_int) -> Outcome {
             let (Some(number), true) = (pending.number, pending.active) else { return Ok(None) };
             let (comm, kind) = (pending.comm, pending.kind);
             let numbers = vec![number];
-            let request = Request { numbers, answer: true, ..Request::new(What::Test) };
+            let request = Request { numbers, answer: true, ..Request::new(CallKind::Test) };
             let mut reply = state.ask(request, &[])?;
             if !reply.flag {
                 return Ok(None);
@@ -433,7 +439,7 @@ unsafe fn start(handle: c_int) -> Outcome {
             Some(mode) => {
                 let number =
                     unsafe { post_typed_send(state, stated, &prepared.datatype, mode, false)? };
-                let number = number.filter(|_| mode != 2);
+                let number = number.filter(|_| mode != BUFFERED);
                 Pending { number, ..ready(Status::EMPTY, stated.comm) }
             }
         };
@@ -471,7 +477,7 @@ unsafe fn exchange(sent: Stated, wanted: Stated, to: *mut Status) -> Outcome {
             let me = known.me as c_int;
             let is_mine = known.remote.is_none() && sent.peer == me && wanted.peer == me;
             if is_mine && (wanted.tag == sent.tag || wanted.tag == ANY_TAG) {
-                // What goes to oneself and back is a copy, as in SimGrid: it takes no time.
+                // A message of a rank to itself is a copy, as in SimGrid: it takes no time.
                 let mut data = Vec::new();
                 let elements = elements(sent.count)?;
                 let from = state.datatype(sent.datatype)?;
@@ -482,17 +488,17 @@ unsafe fn exchange(sent: Stated, wanted: Stated, to: *mut Status) -> Outcome {
                 let status = received(state, comm, &delivery, &finish);
                 return Ok((status, Some((finish, Parts { lengths, data: delivery.data }))));
             }
-            let first = unsafe { post_send(state, sent, 0, false)? };
+            let first = unsafe { post_send(state, sent, STANDARD, false)? };
             let second = post_receive(state, wanted, (count * datatype.size) as u64)?;
             let numbers: Vec<u32> = first.into_iter().chain(second).collect();
             if numbers.is_empty() {
-                return Ok((Status::NOBODY, None));
+                return Ok((Status::OF_NO_RANK, None));
             }
             let answer = second.is_some();
             let mut reply =
-                state.ask(Request { numbers, answer, ..Request::new(What::Wait) }, &[])?;
+                state.ask(Request { numbers, answer, ..Request::new(CallKind::Wait) }, &[])?;
             let Some(delivery) = reply.deliveries.pop() else {
-                return Ok((Status::NOBODY, None));
+                return Ok((Status::OF_NO_RANK, None));
             };
             let finish = Finish::Elements { to: wanted.buffer, count, datatype };
             let status = received(state, comm, &delivery, &finish);
@@ -507,17 +513,17 @@ unsafe fn exchange(sent: Stated, wanted: Stated, to: *mut Status) -> Outcome {
     checked(&status, comm)
 }
 
-unsafe fn probe(what: What, peer: c_int, tag: c_int, comm: c_int) -> Outcome<Option<Status>> {
+unsafe fn probe(what: CallKind, peer: c_int, tag: c_int, comm: c_int) -> Outcome<Option<Status>> {
     in_comm(
         comm,
         running(|state| {
             let Some((id, from, wanted)) = route(state, comm, peer, tag, true)? else {
-                return Ok(Some(Status::NOBODY));
+                return Ok(Some(Status::OF_NO_RANK));
             };
             let request =
                 Request { comm: id, peer: from, tag: wanted, answer: true, ..Request::new(what) };
             let reply = state.ask(request, &[])?;
-            if what == What::Iprobe && !reply.flag {
+            if what == CallKind::Iprobe && !reply.flag {
                 return Ok(None);
             }
             let (src, tag, bytes) = reply.found;
@@ -539,28 +545,28 @@ fn stated(
 
 mpi! {
     fn MPI_Send(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) {
-        send(stated(buf, count, datatype, dest, tag, comm), 0)
+        send(stated(buf, count, datatype, dest, tag, comm), STANDARD)
     }
     fn MPI_Ssend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) {
-        send(stated(buf, count, datatype, dest, tag, comm), 1)
+        send(stated(buf, count, datatype, dest, tag, comm), SYNCHRONOUS)
     }
     fn MPI_Rsend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) {
-        send(stated(buf, count, datatype, dest, tag, comm), 0)
+        send(stated(buf, count, datatype, dest, tag, comm), STANDARD)
     }
     fn MPI_Bsend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) {
-        send(stated(buf, count, datatype, dest, tag, comm), 2)
+        send(stated(buf, count, datatype, dest, tag, comm), BUFFERED)
     }
     fn MPI_Isend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
-        isend(stated(buf, count, datatype, dest, tag, comm), 0, request)
+        isend(stated(buf, count, datatype, dest, tag, comm), STANDARD, request)
     }
     fn MPI_Issend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
-        isend(stated(buf, count, datatype, dest, tag, comm), 1, request)
+        isend(stated(buf, count, datatype, dest, tag, comm), SYNCHRONOUS, request)
     }
     fn MPI_Irsend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
-        isend(stated(buf, count, datatype, dest, tag, comm), 0, request)
+        isend(stated(buf, count, datatype, dest, tag, comm), STANDARD, request)
     }
     fn MPI_Ibsend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
-        isend(stated(buf, count, datatype, dest, tag, comm), 2, request)
+        isend(stated(buf, count, datatype, dest, tag, comm), BUFFERED, request)
     }
     fn MPI_Recv(buf: *mut c_void, count: c_int, datatype: c_int, source: c_int, tag: c_int, comm: c_int, status: *mut Status) {
         recv(stated(buf, count, datatype, source, tag, comm), status)
@@ -569,16 +575,16 @@ mpi! {
         irecv(stated(buf, count, datatype, source, tag, comm), request)
     }
     fn MPI_Send_init(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
-        prepare(stated(buf, count, datatype, dest, tag, comm), Some(0), request)
+        prepare(stated(buf, count, datatype, dest, tag, comm), Some(STANDARD), request)
     }
     fn MPI_Ssend_init(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
-        prepare(stated(buf, count, datatype, dest, tag, comm), Some(1), request)
+        prepare(stated(buf, count, datatype, dest, tag, comm), Some(SYNCHRONOUS), request)
     }
     fn MPI_Rsend_init(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
-        prepare(stated(buf, count, datatype, dest, tag, comm), Some(0), request)
+        prepare(stated(buf, count, datatype, dest, tag, comm), Some(STANDARD), request)
     }
     fn MPI_Bsend_init(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
-        prepare(stated(buf, count, datatype, dest, tag, comm), Some(2), request)
+        prepare(stated(buf, count, datatype, dest, tag, comm), Some(BUFFERED), request)
     }
     fn MPI_Recv_init(buf: *mut c_void, count: c_int, datatype: c_int, source: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
         prepare(stated(buf, count, datatype, source, tag, comm), None, request)
@@ -601,19 +607,19 @@ mpi! {
         exchange(sent, stated(buf, count, datatype, source, recvtag, comm), status)
     }
     fn MPI_Wait(request: *mut c_int, status: *mut Status) {
-        let mut completion = complete(What::Wait, request, 1)?;
+        let mut completion = complete(CallKind::Wait, request, 1)?;
         completion.deliver();
         completion.done.first().map_or(Status::EMPTY, |(_, s)| *s).put(status);
         completion.check()
     }
     fn MPI_Waitall(count: c_int, requests: *mut c_int, statuses: *mut Status) {
-        let mut completion = complete(What::Wait, requests, count)?;
+        let mut completion = complete(CallKind::Wait, requests, count)?;
         completion.deliver();
         put_all(&completion, count, statuses);
         completion.check_all()
     }
     fn MPI_Waitany(count: c_int, requests: *mut c_int, index: *mut c_int, status: *mut Status) {
-        let mut completion = complete(What::Waitany, requests, count)?;
+        let mut completion = complete(CallKind::Waitany, requests, count)?;
         completion.deliver();
         let first = completion.done.first();
         put(index, first.map_or(crate::state::UNDEFINED, |(k, _)| *k as c_int));
@@ -621,10 +627,10 @@ mpi! {
         completion.check()
     }
     fn MPI_Waitsome(count: c_int, requests: *mut c_int, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
-        some(What::Waitsome, count, requests, outcount, indices, statuses)
+        some(CallKind::Waitsome, count, requests, outcount, indices, statuses)
     }
     fn MPI_Test(request: *mut c_int, flag: *mut c_int, status: *mut Status) {
-        let mut completion = complete(What::Test, request, 1)?;
+        let mut completion = complete(CallKind::Test, request, 1)?;
         completion.deliver();
         put(flag, completion.flag.into());
         if completion.flag {
@@ -638,7 +644,7 @@ mpi! {
             put(flag, 0);
             return Ok(());
         }
-        let mut completion = complete(What::Test, requests, count)?;
+        let mut completion = complete(CallKind::Test, requests, count)?;
         completion.deliver();
         put(flag, completion.flag.into());
         if completion.flag {
@@ -647,7 +653,7 @@ mpi! {
         completion.check_all()
     }
     fn MPI_Testany(count: c_int, requests: *mut c_int, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
-        let mut completion = complete(What::Testany, requests, count)?;
+        let mut completion = complete(CallKind::Testany, requests, count)?;
         completion.deliver();
         let first = completion.done.first();
         put(flag, c_int::from(completion.idle || first.is_some()));
@@ -658,11 +664,11 @@ mpi! {
         completion.check()
     }
     fn MPI_Testsome(count: c_int, requests: *mut c_int, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
-        some(What::Testsome, count, requests, outcount, indices, statuses)
+        some(CallKind::Testsome, count, requests, outcount, indices, statuses)
     }
     fn MPI_Request_free(request: *mut c_int) {
         running(|state| match state.requests.remove(*request) {
-            // The operation continues; receives into its buffer are not looked for any more.
+            // The operation continues; the data of a receive are dropped when they arrive.
             Some(_) => Ok(()),
             None => fault(class::REQUEST, "there is no such request"),
         })?;
@@ -691,7 +697,7 @@ mpi! {
                 return fault(class::REQUEST, "there is no such request");
             };
             if let (RequestKind::Receive, Some(number)) = (pending.kind, pending.number) {
-                let request = Request { numbers: vec![number], ..Request::new(What::Cancel) };
+                let request = Request { numbers: vec![number], ..Request::new(CallKind::Cancel) };
                 state.ask(request, &[])?;
             }
             Ok(())
@@ -706,13 +712,13 @@ mpi! {
         Ok(())
     }
     fn MPI_Probe(source: c_int, tag: c_int, comm: c_int, status: *mut Status) {
-        if let Some(found) = probe(What::Probe, source, tag, comm)? {
+        if let Some(found) = probe(CallKind::Probe, source, tag, comm)? {
             found.put(status);
         }
         Ok(())
     }
     fn MPI_Iprobe(source: c_int, tag: c_int, comm: c_int, flag: *mut c_int, status: *mut Status) {
-        let found = probe(What::Iprobe, source, tag, comm)?;
+        let found = probe(CallKind::Iprobe, source, tag, comm)?;
         put(flag, found.is_some().into());
         if let Some(found) = found {
             found.put(status);
@@ -720,14 +726,14 @@ mpi! {
         Ok(())
     }
     fn MPI_Mprobe(source: c_int, tag: c_int, comm: c_int, message: *mut c_int, status: *mut Status) {
-        if let Some(found) = probe(What::Probe, source, tag, comm)? {
+        if let Some(found) = probe(CallKind::Probe, source, tag, comm)? {
             put(message, take(found, comm)?);
             found.put(status);
         }
         Ok(())
     }
     fn MPI_Improbe(source: c_int, tag: c_int, comm: c_int, flag: *mut c_int, message: *mut c_int, status: *mut Status) {
-        let found = probe(What::Iprobe, source, tag, comm)?;
+        let found = probe(CallKind::Iprobe, source, tag, comm)?;
         put(flag, found.is_some().into());
         if let Some(found) = found {
             put(message, take(found, comm)?);
@@ -737,7 +743,7 @@ mpi! {
     }
     fn MPI_Mrecv(buf: *mut c_void, count: c_int, datatype: c_int, message: *mut c_int, status: *mut Status) {
         let mut request = receive_taken(buf, count, datatype, message)?;
-        let mut completion = complete(What::Wait, &mut request, 1)?;
+        let mut completion = complete(CallKind::Wait, &mut request, 1)?;
         completion.deliver();
         completion.done.first().map_or(Status::EMPTY, |(_, s)| *s).put(status);
         completion.check()
@@ -760,10 +766,10 @@ mpi! {
     }
 }
 
-/// A message that nobody else receives: `MPI_MESSAGE_NO_PROC` if it is from nobody.
+/// `MPI_MESSAGE_NO_PROC`: the message that a matched probe of `MPI_PROC_NULL` finds.
 const NO_MESSAGE: c_int = 0x6c00_0000;
 
-/// Takes the message that a probe has found: the handle of a receive whose buffer is still to come.
+/// Receives the message that a matched probe has found; returns the handle of a receive whose buffer is not known yet.
 fn take(found: Status, comm: c_int) -> Outcome<c_int> {
     if found.source == PROC_NULL {
         return Ok(NO_MESSAGE);
@@ -777,7 +783,7 @@ fn take(found: Status, comm: c_int) -> Outcome<c_int> {
     })
 }
 
-/// Supplies the buffer of a message that was taken: the handle of its request.
+/// Supplies the buffer of a message that a matched probe has found; returns the handle of its request.
 unsafe fn receive_taken(
     buffer: *mut c_void,
     count: c_int,
@@ -787,7 +793,7 @@ unsafe fn receive_taken(
     let handle = unsafe { *message };
     let request = running(|state| {
         if handle == NO_MESSAGE {
-            return Ok(state.requests.add(ready(Status::NOBODY, crate::state::COMM_WORLD)));
+            return Ok(state.requests.add(ready(Status::OF_NO_RANK, crate::state::COMM_WORLD)));
         }
         let (datatype, count) = (state.datatype(datatype)?, elements(count)?);
         let Some(pending) = state.requests.get_mut(handle) else {
@@ -801,7 +807,7 @@ unsafe fn receive_taken(
 }
 
 unsafe fn some(
-    what: What,
+    what: CallKind,
     count: c_int,
     requests: *mut c_int,
     outcount: *mut c_int,
@@ -809,16 +815,16 @@ unsafe fn some(
     statuses: *mut Status,
 ) -> Outcome {
     let mut completion = match what {
-        // The first is waited for, and the others are tested: each test takes its time.
-        What::Waitsome => unsafe { complete(What::Waitany, requests, count)? },
+        // Waits for the first one and tests the others, each for the time of a test.
+        CallKind::Waitsome => unsafe { complete(CallKind::Waitany, requests, count)? },
         _ => {
             unsafe { test_each(requests, count)? };
             unsafe { complete(what, requests, count)? }
         }
     };
-    if what == What::Waitsome && !completion.done.is_empty() {
+    if what == CallKind::Waitsome && !completion.done.is_empty() {
         for k in 0..elements(count)? {
-            let mut more = unsafe { complete(What::Test, requests.add(k), 1)? };
+            let mut more = unsafe { complete(CallKind::Test, requests.add(k), 1)? };
             completion.done.extend(more.done.drain(..).map(|(_, found)| (k, found)));
             completion.data.append(&mut more.data);
             completion.failed = completion.failed.or(more.failed);

@@ -7,7 +7,7 @@ pub const VARIABLE: &str = "SLACKLINE_MPI";
 /// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum What {
+pub enum CallKind {
     /// Begins.
     Init,
     /// Ends.
@@ -30,17 +30,17 @@ pub enum What {
     Waitany,
     /// Waits for at least one of `numbers`.
     Waitsome,
-    /// Looks whether all `numbers` are done.
+    /// Tests whether all `numbers` are done.
     Test,
-    /// Looks for one of `numbers`.
+    /// Tests whether one of `numbers` is done.
     Testany,
-    /// Looks which of `numbers` are done.
+    /// Tests which of `numbers` are done.
     Testsome,
-    /// Gives up `numbers`.
+    /// Cancels `numbers`.
     Cancel,
     /// Waits for a message.
     Probe,
-    /// Looks for a message.
+    /// Tests whether a message is there.
     Iprobe,
     /// A collective.
     Collective,
@@ -52,17 +52,17 @@ pub enum What {
     Dup,
     /// Makes a communicator of `numbers`.
     Create,
-    /// Asks for the date.
+    /// Requests the date.
     Date,
     /// Ends the program with code `peer`; the data are a message.
     Abort,
-    /// Asks whether to execute the sample named by the data, `number` times in all.
+    /// Requests a decision whether to execute the sample named by the data, `number` times in all.
     Sample,
-    /// Tells how long (`amount` seconds) the sample named by the data took.
+    /// Reports the `amount` of seconds that the sample named by the data took.
     Sampled,
-    /// Asks for the memory named by the data, of `bytes` bytes: the reply has a descriptor of the simulator.
+    /// Requests the memory named by the data, of `bytes` bytes: the reply has a descriptor of the simulator.
     Share,
-    /// Makes a communicator of `numbers`, who alone call.
+    /// Makes a communicator of `numbers`; only these ranks call.
     Group,
     /// Makes the communicator of a window.
     Window,
@@ -72,39 +72,39 @@ pub enum What {
     Get,
 }
 
-impl What {
-    const ALL: [What; 31] = [
-        What::Init,
-        What::Finalize,
-        What::Compute,
-        What::Sleep,
-        What::Send,
-        What::Isend,
-        What::Recv,
-        What::Irecv,
-        What::Wait,
-        What::Waitany,
-        What::Waitsome,
-        What::Test,
-        What::Testany,
-        What::Testsome,
-        What::Cancel,
-        What::Probe,
-        What::Iprobe,
-        What::Collective,
-        What::Icollective,
-        What::Split,
-        What::Dup,
-        What::Create,
-        What::Date,
-        What::Abort,
-        What::Sample,
-        What::Sampled,
-        What::Share,
-        What::Group,
-        What::Window,
-        What::Put,
-        What::Get,
+impl CallKind {
+    const ALL: [CallKind; 31] = [
+        CallKind::Init,
+        CallKind::Finalize,
+        CallKind::Compute,
+        CallKind::Sleep,
+        CallKind::Send,
+        CallKind::Isend,
+        CallKind::Recv,
+        CallKind::Irecv,
+        CallKind::Wait,
+        CallKind::Waitany,
+        CallKind::Waitsome,
+        CallKind::Test,
+        CallKind::Testany,
+        CallKind::Testsome,
+        CallKind::Cancel,
+        CallKind::Probe,
+        CallKind::Iprobe,
+        CallKind::Collective,
+        CallKind::Icollective,
+        CallKind::Split,
+        CallKind::Dup,
+        CallKind::Create,
+        CallKind::Date,
+        CallKind::Abort,
+        CallKind::Sample,
+        CallKind::Sampled,
+        CallKind::Share,
+        CallKind::Group,
+        CallKind::Window,
+        CallKind::Put,
+        CallKind::Get,
     ];
 }
 
@@ -131,7 +131,7 @@ pub enum Plan {
     Reduce,
     /// A block of the reduction of all.
     ReduceBlock,
-    /// The reduction of the lower ranks' and one's own.
+    /// The reduction of the inputs of the lower ranks and of the rank itself.
     Scan,
     /// The reduction of the lower ranks'.
     Exscan,
@@ -157,12 +157,12 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The kind.
-    pub what: What,
+    pub what: CallKind,
     /// Whether the rank waits for a [`Reply`].
     pub answer: bool,
     /// Rule for the result of a collective.
     pub plan: Plan,
-    /// Kind of a collective by its position in `RequestKind::ALL`; 1 for a synchronous send.
+    /// Kind of a collective by its position in `slackline_mpi::action::Kind::ALL`; 1 for a synchronous send.
     pub kind: u8,
     /// Number of the communicator, or of the new one.
     pub comm: u32,
@@ -170,7 +170,7 @@ pub struct Request {
     pub new_comm: u32,
     /// Number of the request.
     pub number: u32,
-    /// Partner, root, colour or code; -1 for anybody.
+    /// Partner, root, colour or code; -1 for any source.
     pub peer: i32,
     /// Tag or key; -1 for any; 1 for a reduction in rank order.
     pub tag: i32,
@@ -202,7 +202,7 @@ pub struct Request {
 
 impl Request {
     /// A request without anything.
-    pub fn new(what: What) -> Request {
+    pub fn new(what: CallKind) -> Request {
         Request {
             what,
             answer: false,
@@ -256,7 +256,7 @@ impl Request {
     pub fn decode(bytes: &[u8]) -> Option<Request> {
         let mut from = Fields(bytes);
         let [what, answer, plan, kind] = from.take::<4>()?;
-        let mut request = Request::new(*What::ALL.get(what as usize)?);
+        let mut request = Request::new(*CallKind::ALL.get(what as usize)?);
         request.answer = answer != 0;
         request.plan = *Plan::ALL.get(plan as usize)?;
         request.kind = kind;

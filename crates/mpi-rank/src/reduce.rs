@@ -1,4 +1,5 @@
-//! MPI's own operations on MPI's own types, on packed elements.
+//! Predefined operations on predefined types, on packed elements. Also compiled into the simulator, which computes the
+//! results of reductions.
 
 /// The class of a predefined datatype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ enum Element {
 
 use Element::*;
 
-/// Class of a datatype by MPICH's handle.
+/// Class of a datatype by MPICH's handle, whose low byte is the number of the type; see `types`.
 fn element(datatype: u32) -> Option<Element> {
     Some(match datatype {
         0x8c00_0000 => PairF32,
@@ -73,6 +74,7 @@ fn size(element: Element) -> usize {
     }
 }
 
+// Predefined operations, by the low byte of MPICH's handles.
 const MAX: u32 = 1;
 const MIN: u32 = 2;
 const SUM: u32 = 3;
@@ -85,8 +87,10 @@ const LXOR: u32 = 9;
 const BXOR: u32 = 10;
 const MINLOC: u32 = 11;
 const MAXLOC: u32 = 12;
-const REPLACE: u32 = 13;
-const NO_OP: u32 = 14;
+/// `MPI_REPLACE`: the result is the right operand.
+pub const REPLACE: u32 = 13;
+/// `MPI_NO_OP`: the result is the left operand.
+pub const NO_OP: u32 = 14;
 
 /// Number of a predefined operation by MPICH's handle; `None` for those of programs.
 pub fn operation(handle: u32) -> Option<u32> {
@@ -238,7 +242,7 @@ mod extended {
             SUM | PROD => arithmetic(op == SUM, left, right),
             MAX | MIN => {
                 let (x, y) = (to_double(left), to_double(right));
-                // Equal in double precision: what is left decides.
+                // Equal in double precision: the remaining bits decide.
                 let wins = if x == y { bits_above(left, right) } else { x > y };
                 if wins == (op == MAX) {
                     *right = *left;

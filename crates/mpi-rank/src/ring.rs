@@ -1,7 +1,7 @@
 //! Two rings of bytes in memory that a rank and the simulator share, with futexes to wait on.
 //!
 //! Each ring has one writer and one reader. Positions count bytes since the beginning, modulo 2^32.
-//! The clock is never asked through libc: its functions are ours in the rank.
+//! The clock is never read through libc: in the rank, its functions are ours.
 
 use std::ffi::{c_long, c_void};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
@@ -84,7 +84,7 @@ impl Shared {
         Reader { ring: self.ring(second), tail: 0 }
     }
 
-    /// Lets the reader of the first ring look around.
+    /// Wakes the reader of the first ring, although nothing was written.
     pub fn wake_reader(&self) {
         self.ring(false).control().head.wake();
     }

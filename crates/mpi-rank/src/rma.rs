@@ -1,13 +1,13 @@
-//! One-sided communication between fences.
+//! One-sided communication (RMA) with fences; other synchronisations are not simulated.
 //!
-//! Operations travel from their calls on. A fence is a barrier that passes every rank the requests of
-//! the others, the ends of the transfers, and another barrier, which carries what was read. Reads come
-//! before writes; writes are made in the order of the ranks and of their calls.
+//! The transfer of an operation starts with its call. A fence is a barrier that passes every rank the operations of
+//! the others on its window, the ends of the transfers, and another barrier, which carries the data of reads. At a fence,
+//! reads come before writes; writes are made in the order of the ranks and of their calls.
 
 use crate::call::{in_comm, mpi, put};
 use crate::collective::Part;
 use crate::communicator::{put_text, text};
-use crate::protocol::{Plan, Request, What};
+use crate::protocol::{CallKind, Plan, Request};
 use crate::reduce;
 use crate::state::{Comm, Outcome, Parts, State, WIN_NULL, class, fault, running};
 use crate::types::Datatype;
@@ -19,6 +19,7 @@ unsafe extern "C" {
     fn free(at: *mut c_void);
 }
 
+// Kinds of an operation.
 const PUT: u8 = 0;
 const GET: u8 = 1;
 const ACCUMULATE: u8 = 2;
@@ -27,6 +28,7 @@ const ACCUMULATE: u8 = 2;
 const PUT_TAG: i32 = 0;
 const GET_TAG: i32 = 1;
 
+/// `MPI_BYTE`.
 const BYTE: c_int = 0x4c00_010d;
 
 /// `MPI_MODE_NOPRECEDE`: nothing was begun before the fence.
@@ -38,11 +40,15 @@ struct Access {
     /// Its request, where it is for another rank.
     number: Option<u32>,
     kind: u8,
+    /// Rank in the window's communicator.
     target: usize,
+    /// In units of the target's window.
     displacement: i64,
+    /// Number of the predefined operation.
     op: u32,
+    /// Handle of the basic type of the target's elements.
     element: u32,
-    /// Bytes at the target, from the displacement on.
+    /// Offset from the displacement and length of each piece at the target, in bytes.
     segments: Vec<(i64, u64)>,
     /// Bytes to write.
     data: Vec<u8>,
@@ -50,25 +56,29 @@ struct Access {
     to: (usize, usize, Arc<Datatype>),
 }
 
-/// Memory that others may reach.
+/// Memory that the operations of other ranks may read and write.
 #[derive(Debug)]
 pub struct Window {
     /// Its own communicator.
     comm: c_int,
+    /// Address and bytes.
     base: usize,
     size: usize,
+    /// Bytes of a unit of displacements.
     unit: c_int,
     accesses: Vec<Access>,
     name: String,
+    /// Whether the library allocated the memory, and frees it.
     owned: bool,
+    /// `MPI_WIN_FLAVOR_CREATE` (1) or `MPI_WIN_FLAVOR_ALLOCATE` (2).
     flavour: c_int,
 }
 
 /// Windows are separate copies between fences (`MPI_WIN_SEPARATE`).
 static SEPARATE: c_int = 1;
 
-/// An operation as the target sees it.
-struct Wanted {
+/// An operation of another rank on this rank's window.
+struct Incoming {
     kind: u8,
     displacement: i64,
     op: u32,
@@ -76,6 +86,7 @@ struct Wanted {
     segments: Vec<(i64, u64)>,
 }
 
+/// Appends what the target has to know of an operation, for [`decode`].
 fn encode(access: &Access, out: &mut Vec<u8>) {
     out.push(access.kind);
     out.extend_from_slice(&access.displacement.to_le_bytes());
@@ -88,7 +99,7 @@ fn encode(access: &Access, out: &mut Vec<u8>) {
     }
 }
 
-fn decode(mut bytes: &[u8]) -> Vec<Wanted> {
+fn decode(mut bytes: &[u8]) -> Vec<Incoming> {
     fn take<const N: usize>(bytes: &mut &[u8]) -> [u8; N] {
         match bytes.split_first_chunk::<N>() {
             Some((head, rest)) => {
@@ -108,7 +119,7 @@ fn decode(mut bytes: &[u8]) -> Vec<Wanted> {
         let segment =
             |_| (i64::from_le_bytes(take(&mut bytes)), u64::from_le_bytes(take(&mut bytes)));
         let segments = (0..count).map(segment).collect();
-        all.push(Wanted { kind, displacement, op, element, segments });
+        all.push(Incoming { kind, displacement, op, element, segments });
     }
     all
 }
@@ -120,8 +131,8 @@ fn window(state: &mut State, win: c_int) -> Outcome<&mut Window> {
     }
 }
 
-/// A barrier of the window's communicator that carries a block from everybody to everybody.
-fn meet(state: &mut State, comm: c_int, blocks: Vec<Vec<u8>>) -> Outcome<Parts> {
+/// A barrier of the window's communicator that carries a block from each rank to each.
+fn exchange_blocks(state: &mut State, comm: c_int, blocks: Vec<Vec<u8>>) -> Outcome<Parts> {
     let known = state.comm(comm)?.clone();
     let mut part = Part::new(0, Plan::Blocks);
     part.request.blocks = blocks.iter().map(|b| b.len() as u64).collect();
@@ -137,8 +148,8 @@ fn meet(state: &mut State, comm: c_int, blocks: Vec<Vec<u8>>) -> Outcome<Parts> 
     Ok(Parts { lengths: delivery.parts, data: delivery.data })
 }
 
-/// The memory that a request addresses, if it is in the window.
-fn place(window: &Window, wanted: &Wanted) -> Outcome<usize> {
+/// The address to which an operation's offsets are relative; fails where it leaves the window.
+fn place(window: &Window, wanted: &Incoming) -> Outcome<usize> {
     let from = wanted.displacement * i64::from(window.unit);
     for &(offset, length) in &wanted.segments {
         let begin = from + offset;
@@ -150,8 +161,8 @@ fn place(window: &Window, wanted: &Wanted) -> Outcome<usize> {
     Ok(window.base.wrapping_add_signed(from as isize))
 }
 
-/// Copies the bytes of a wish.
-unsafe fn read(at: usize, wanted: &Wanted) -> Vec<u8> {
+/// Copies the bytes that an operation addresses.
+unsafe fn read(at: usize, wanted: &Incoming) -> Vec<u8> {
     let mut out = Vec::new();
     for &(offset, length) in &wanted.segments {
         let from = at.wrapping_add_signed(offset as isize) as *const u8;
@@ -161,7 +172,8 @@ unsafe fn read(at: usize, wanted: &Wanted) -> Vec<u8> {
     out
 }
 
-unsafe fn write(at: usize, wanted: &Wanted, data: &[u8]) {
+/// Writes data to the bytes that an operation addresses.
+unsafe fn write(at: usize, wanted: &Incoming, data: &[u8]) {
     let mut rest = data;
     for &(offset, length) in &wanted.segments {
         let to = at.wrapping_add_signed(offset as isize) as *mut u8;
@@ -172,17 +184,18 @@ unsafe fn write(at: usize, wanted: &Wanted, data: &[u8]) {
     }
 }
 
-/// Whether an operation on a rank is a message: those on oneself are none, accumulations aside.
+/// Whether an operation on a rank is a simulated message: those of a rank on itself are none, except accumulations.
 fn travels(known: &Comm, kind: u8, rank: usize) -> bool {
     rank != known.me || kind == ACCUMULATE && known.own == 0
 }
 
-/// Bytes at the target.
+/// Number of bytes that an operation addresses.
 fn bytes_of(segments: &[(i64, u64)]) -> u64 {
     segments.iter().map(|s| s.1).sum()
 }
 
-/// Ends an epoch: all that was begun in it is over, at the origins and at the targets.
+/// Ends an epoch: waits for all its operations, at the origins and at the targets, and carries out those on this rank's
+/// window. Returns the data that were read, by origin.
 unsafe fn end_epoch(win: c_int) -> Outcome<Vec<Vec<u8>>> {
     let (answers, written) = running(|state| {
         let window = window(state, win)?;
@@ -194,15 +207,15 @@ unsafe fn end_epoch(win: c_int) -> Outcome<Vec<Vec<u8>>> {
             encode(access, &mut blocks[access.target]);
             numbers.extend(access.number);
         }
-        let told = meet(state, comm, blocks)?;
-        let mut wanted: Vec<(usize, Wanted)> = Vec::new();
+        let received = exchange_blocks(state, comm, blocks)?;
+        let mut wanted: Vec<(usize, Incoming)> = Vec::new();
         let mut at = 0;
-        for (source, &length) in told.lengths.iter().enumerate() {
+        for (source, &length) in received.lengths.iter().enumerate() {
             let end = at + length as usize;
-            wanted.extend(decode(&told.data[at..end]).into_iter().map(|w| (source, w)));
+            wanted.extend(decode(&received.data[at..end]).into_iter().map(|w| (source, w)));
             at = end;
         }
-        // What others have put here is on its way, or there.
+        // Data of other ranks' writes are on their way, or have arrived: receive them.
         let mut incoming = Vec::new();
         for (k, (source, want)) in wanted.iter().enumerate() {
             if want.kind != GET && travels(&known, want.kind, *source) {
@@ -214,7 +227,7 @@ unsafe fn end_epoch(win: c_int) -> Outcome<Vec<Vec<u8>>> {
                     peer,
                     tag,
                     bytes,
-                    ..Request::new(What::Irecv)
+                    ..Request::new(CallKind::Irecv)
                 };
                 state.ask(request, &[])?;
                 incoming.push((k, number));
@@ -224,13 +237,14 @@ unsafe fn end_epoch(win: c_int) -> Outcome<Vec<Vec<u8>>> {
         let mut found = std::collections::HashMap::new();
         if !numbers.is_empty() {
             let answer = true;
-            let reply = state.ask(Request { numbers, answer, ..Request::new(What::Wait) }, &[])?;
+            let reply =
+                state.ask(Request { numbers, answer, ..Request::new(CallKind::Wait) }, &[])?;
             for delivery in reply.deliveries {
                 found.insert(delivery.number, delivery.data);
             }
         }
         let window = self::window(state, win)?;
-        // What is read is what was there before this epoch ended.
+        // Reads get the contents from before the writes of this epoch.
         let mut answers = vec![Vec::new(); known.size()];
         for (source, want) in wanted.iter().filter(|(_, want)| want.kind == GET) {
             answers[*source].extend(unsafe { read(place(window, want)?, want) });
@@ -255,11 +269,8 @@ unsafe fn end_epoch(win: c_int) -> Outcome<Vec<Vec<u8>>> {
     for (at, want, data) in written {
         let mut data = data;
         if want.kind == ACCUMULATE {
-            let mut there = unsafe { read(at, &want) };
-            // The target's value is the left operand, what arrives the right one.
-            if want.op == 13 {
-                there.clone_from(&data);
-            }
+            // The target's value is the left operand, the data that arrive the right one.
+            let there = unsafe { read(at, &want) };
             if !reduce::combine(want.op, want.element, &there, &mut data) {
                 return fault(class::OP, "the operation is not defined for the datatype");
             }
@@ -276,26 +287,29 @@ unsafe fn fence(assert: c_int, win: c_int) -> Outcome {
     } else {
         vec![Vec::new(); running(|state| Ok(state.comm(comm)?.size()))?]
     };
-    let (accesses, told) = running(|state| {
-        let told = meet(state, comm, answers)?;
-        Ok((std::mem::take(&mut window(state, win)?.accesses), told))
+    let (accesses, received) = running(|state| {
+        let received = exchange_blocks(state, comm, answers)?;
+        Ok((std::mem::take(&mut window(state, win)?.accesses), received))
     })?;
-    // The answers of each target are in the order of the calls.
-    let mut at = vec![0; told.lengths.len()];
+    // The data read from each target are in the order of the calls.
+    let mut at = vec![0; received.lengths.len()];
     for rank in 1..at.len() {
-        at[rank] = at[rank - 1] + told.lengths[rank - 1] as usize;
+        at[rank] = at[rank - 1] + received.lengths[rank - 1] as usize;
     }
     for access in accesses.into_iter().filter(|access| access.kind == GET) {
         let end = at[access.target] + bytes_of(&access.segments) as usize;
         let (to, count, datatype) = access.to;
-        unsafe { datatype.unpack(&told.data[at[access.target]..end], to as *mut c_void, count) };
+        unsafe {
+            datatype.unpack(&received.data[at[access.target]..end], to as *mut c_void, count)
+        };
         at[access.target] = end;
     }
     Ok(())
 }
 
-/// One operation as a call states it: origin, target rank, displacement, target's elements.
+/// The origin of an operation as a call states it: address, number of elements, datatype.
 type Origin = (*const c_void, c_int, c_int);
+/// The target of an operation as a call states it: rank, displacement, number of elements, datatype.
 type Target = (c_int, isize, c_int, c_int);
 
 unsafe fn access(kind: u8, origin: Origin, target: Target, op: u32, win: c_int) -> Outcome {
@@ -332,9 +346,10 @@ unsafe fn access(kind: u8, origin: Origin, target: Target, op: u32, win: c_int) 
         let id = known.id;
         let mut number = None;
         if travels(known, kind, rank as usize) {
-            // From now on, whatever the target does. An accumulation is over with its transfer.
+            // The transfer starts now, whatever the target does. An accumulation waits for its end.
             let bytes = bytes_of(&segments);
-            let (what, tag) = if kind == GET { (What::Get, GET_TAG) } else { (What::Put, PUT_TAG) };
+            let (what, tag) =
+                if kind == GET { (CallKind::Get, GET_TAG) } else { (CallKind::Put, PUT_TAG) };
             let made = state.number();
             let waits = kind == ACCUMULATE;
             let request = Request {
@@ -348,7 +363,7 @@ unsafe fn access(kind: u8, origin: Origin, target: Target, op: u32, win: c_int) 
             };
             state.ask(request, &data)?;
             if waits {
-                state.ask(Request { numbers: vec![made], ..Request::new(What::Wait) }, &[])?;
+                state.ask(Request { numbers: vec![made], ..Request::new(CallKind::Wait) }, &[])?;
             } else {
                 number = Some(made);
             }
@@ -377,7 +392,7 @@ unsafe fn create(
     win: *mut c_int,
     owned: bool,
 ) -> Outcome {
-    // Everybody gets to know the windows of all.
+    // An allgather of the addresses of the windows: the messages that a real library sends to make a window.
     let (mine, mut all) = (base as u64, vec![0u64; running(|state| Ok(state.comm(comm)?.size()))?]);
     let (from, to) = ((&raw const mine).cast(), all.as_mut_ptr().cast());
     let code = unsafe { crate::collective::MPI_Allgather(from, 8, BYTE, to, 8, BYTE, comm) };
@@ -410,7 +425,7 @@ mpi! {
             Some(window) => {
                 let members = state.comm(window.comm)?.size();
                 for _ in 0..2 {
-                    meet(state, window.comm, vec![Vec::new(); members])?;
+                    exchange_blocks(state, window.comm, vec![Vec::new(); members])?;
                 }
                 state.comms.remove(window.comm);
                 Ok(window)
@@ -425,10 +440,10 @@ mpi! {
     }
     fn MPI_Win_fence(assert: c_int, win: c_int) { fence(assert, win) }
     fn MPI_Put(origin: *const c_void, origin_count: c_int, origin_type: c_int, rank: c_int, displacement: isize, count: c_int, datatype: c_int, win: c_int) {
-        access(PUT, (origin, origin_count, origin_type), (rank, displacement, count, datatype), 13, win)
+        access(PUT, (origin, origin_count, origin_type), (rank, displacement, count, datatype), reduce::REPLACE, win)
     }
     fn MPI_Get(origin: *mut c_void, origin_count: c_int, origin_type: c_int, rank: c_int, displacement: isize, count: c_int, datatype: c_int, win: c_int) {
-        access(GET, (origin, origin_count, origin_type), (rank, displacement, count, datatype), 14, win)
+        access(GET, (origin, origin_count, origin_type), (rank, displacement, count, datatype), reduce::NO_OP, win)
     }
     fn MPI_Accumulate(origin: *const c_void, origin_count: c_int, origin_type: c_int, rank: c_int, displacement: isize, count: c_int, datatype: c_int, op: c_int, win: c_int) {
         let Some(op) = reduce::operation(op as u32) else {

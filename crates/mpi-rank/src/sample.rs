@@ -1,7 +1,7 @@
 //! Statements of programs about their computations: amounts, and blocks that are run a few times
 //! only.
 
-use crate::protocol::{Request, What};
+use crate::protocol::{CallKind, Request};
 use crate::state::{Outcome, kernel_clock, running};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ unsafe extern "C" {
     fn munmap(at: *mut c_void, length: usize) -> c_int;
 }
 
-fn charge(what: What, amount: f64) {
+fn charge(what: CallKind, amount: f64) {
     let told: Outcome = running(|state| {
         state.ask(Request { amount, ..Request::new(what) }, &[])?;
         Ok(())
@@ -35,14 +35,14 @@ fn charge(what: What, amount: f64) {
 /// Computes so many flop on the simulated host.
 #[unsafe(no_mangle)]
 pub extern "C" fn slackline_compute(flops: c_double) {
-    charge(What::Compute, flops.max(0.0));
+    charge(CallKind::Compute, flops.max(0.0));
 }
 
 /// Computes for so many seconds on the simulated host.
 #[unsafe(no_mangle)]
 pub extern "C" fn slackline_compute_seconds(seconds: c_double) {
     let speed = running(|state| Ok(state.speed)).unwrap_or(1e9);
-    charge(What::Compute, seconds.max(0.0) * speed);
+    charge(CallKind::Compute, seconds.max(0.0) * speed);
 }
 
 thread_local! {
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn slackline_sample_begin(
             key = format!("{key} {}", state.rank);
         }
         let number = times.max(0) as u32;
-        let request = Request { number, answer: true, ..Request::new(What::Sample) };
+        let request = Request { number, answer: true, ..Request::new(CallKind::Sample) };
         Ok(state.ask(request, key.as_bytes())?.flag)
     });
     match asked {
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn slackline_sample_end(key: *const c_char, global: c_int)
         if global == 0 {
             key = format!("{key} {}", state.rank);
         }
-        state.ask(Request { amount, ..Request::new(What::Sampled) }, key.as_bytes())?;
+        state.ask(Request { amount, ..Request::new(CallKind::Sampled) }, key.as_bytes())?;
         Ok(())
     });
     if let Err(fault) = told {
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn slackline_shared_malloc(
     let length = bytes.max(1) as usize;
     let asked = running(|state| {
         let bytes = length as u64;
-        let request = Request { bytes, answer: true, ..Request::new(What::Share) };
+        let request = Request { bytes, answer: true, ..Request::new(CallKind::Share) };
         let reply = state.ask(request, key.as_bytes())?;
         Ok(reply.flag.then(|| format!("/proc/{}/fd/{}\0", state.parent, reply.found.0)))
     });

@@ -1,6 +1,6 @@
 //! State of a rank, and its connection to the simulator.
 
-use crate::protocol::{Delivery, Plan, Reply, Request, VARIABLE, What};
+use crate::protocol::{CallKind, Delivery, Plan, Reply, Request, VARIABLE};
 use crate::ring::{Reader, Shared, Writer};
 use crate::types::{Datatype, predefined};
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ pub const PROC_NULL: i32 = -1;
 pub const ANY_SOURCE: i32 = -2;
 pub const ANY_TAG: i32 = -1;
 pub const UNDEFINED: i32 = -32766;
-/// Largest tag; those above are for messages within one's own process.
+/// Largest tag; those above are for messages within the process.
 pub const TAG_UB: i32 = (1 << 28) - 1;
 
 /// First handles of what programs make.
@@ -70,7 +70,7 @@ pub mod class {
 #[derive(Debug)]
 pub struct Fault {
     pub class: i32,
-    /// The communicator whose error handler is asked.
+    /// The communicator whose error handler handles it.
     pub comm: i32,
     pub text: String,
 }
@@ -98,7 +98,7 @@ pub struct Status {
 impl Status {
     pub const EMPTY: Status =
         Status { count_lo: 0, count_hi: 0, source: ANY_SOURCE, tag: ANY_TAG, error: 0 };
-    pub const NOBODY: Status = Status { source: PROC_NULL, ..Status::EMPTY };
+    pub const OF_NO_RANK: Status = Status { source: PROC_NULL, ..Status::EMPTY };
 
     pub fn of(source: i32, tag: i32, bytes: u64) -> Status {
         let (count_lo, count_hi) = (bytes as u32 as i32, ((bytes >> 32) as i32) << 1);
@@ -109,7 +109,7 @@ impl Status {
         u64::from(self.count_lo as u32) | (self.count_hi as u32 as u64 >> 1) << 32
     }
 
-    /// Writes it where the program wants it, if it does.
+    /// Writes it to the address that the program has given, unless that stands for no status.
     ///
     /// # Safety
     /// `to` is null, 1 (to be ignored) or points to a status.
@@ -741,14 +741,14 @@ impl State {
         self.next_own = 2;
         self.phase = Phase::Running;
         self.cpu = cpu_time();
-        self.ask(Request { answer: true, ..Request::new(What::Init) }, &[])?;
+        self.ask(Request { answer: true, ..Request::new(CallKind::Init) }, &[])?;
         RUNNING.store(true, Ordering::Relaxed);
         Ok(())
     }
 
     /// Leaves the simulation.
     pub fn leave(&mut self) -> Outcome {
-        self.ask(Request { answer: true, ..Request::new(What::Finalize) }, &[])?;
+        self.ask(Request { answer: true, ..Request::new(CallKind::Finalize) }, &[])?;
         RUNNING.store(false, Ordering::Relaxed);
         self.phase = Phase::After;
         Ok(())
@@ -789,7 +789,7 @@ impl State {
         let alive: &mut dyn FnMut() -> bool = &mut || true;
         link.writer.write(&link.buffer, alive);
         link.writer.write(data, alive);
-        link.writer.publish(answer || matches!(request.what, What::Abort));
+        link.writer.publish(answer || matches!(request.what, CallKind::Abort));
         self.fresh = false;
         let mut reply = Reply::default();
         if answer {
@@ -799,7 +799,7 @@ impl State {
             link.reader.read(&mut link.buffer, alive);
             match Reply::decode(&link.buffer) {
                 Some(decoded) => reply = decoded,
-                None => return fault(class::OTHER, "the simulator's answer makes no sense"),
+                None => return fault(class::OTHER, "the simulator's answer cannot be decoded"),
             }
             for Delivery { data, .. } in &mut reply.deliveries {
                 link.reader.read(data, alive);
@@ -817,7 +817,7 @@ impl State {
     /// The present date.
     pub fn now(&mut self) -> Outcome<f64> {
         if !self.fresh || self.mode == Mode::Measure {
-            self.ask(Request { answer: true, ..Request::new(What::Date) }, &[])?;
+            self.ask(Request { answer: true, ..Request::new(CallKind::Date) }, &[])?;
         }
         Ok(self.date)
     }
@@ -842,7 +842,7 @@ impl State {
             return Ok(known.id);
         }
         let (new_comm, numbers) = (self.comm_number(), vec![self.rank]);
-        self.ask(Request { new_comm, numbers, ..Request::new(What::Group) }, &[])?;
+        self.ask(Request { new_comm, numbers, ..Request::new(CallKind::Group) }, &[])?;
         self.comm_mut(handle)?.id = new_comm;
         Ok(new_comm)
     }

@@ -16,7 +16,7 @@ macro_rules! stubs {
     )* };
 }
 
-/// Addresses that programs compare with, under MPICH's names.
+/// Addresses with which programs and the library compare arguments, under MPICH's names.
 #[unsafe(no_mangle)]
 pub static MPI_F_STATUS_IGNORE: Address = Address(1 as *const i32);
 /// No statuses, in calls for several requests.
@@ -42,10 +42,10 @@ static WEIGHTS_EMPTY: i32 = 0;
 /// Names of Fortran's module `mpi_f08` and of tools, which programs may refer to.
 #[unsafe(no_mangle)]
 pub static MPI_F08_STATUS_IGNORE: Address = Address(1 as *const i32);
-/// As above.
+/// No statuses, in calls of `mpi_f08` for several requests.
 #[unsafe(no_mangle)]
 pub static MPI_F08_STATUSES_IGNORE: Address = Address(1 as *const i32);
-/// As above.
+/// All handles of a performance variable, for tools.
 #[unsafe(no_mangle)]
 pub static MPI_T_PVAR_ALL_HANDLES: Address = Address(std::ptr::null());
 

@@ -1,7 +1,7 @@
-//! Clocks and sleeps of libc: simulated while the rank is simulated, the kernel's before and after.
+//! Clocks and sleeps of libc: simulated between `MPI_Init` and `MPI_Finalize`, the kernel's before and after.
 
 use crate::call::put;
-use crate::protocol::{Request, What};
+use crate::protocol::{CallKind, Request};
 use crate::state::{SYS_NANOSLEEP, State, is_running, kernel_clock, last_date, try_with};
 use std::ffi::{c_int, c_long, c_uint, c_void};
 
@@ -27,20 +27,21 @@ pub struct Timeval {
 
 /// Seconds and nanoseconds of the simulated date, or of the kernel's clock.
 fn clock(id: c_int) -> (i64, i64) {
-    // Clocks of CPU time stay what they are.
+    // Clocks of CPU time (2 and 3; negative ones of other processes) are the kernel's.
     if matches!(id, 2 | 3) || id < 0 || !is_running() {
         return kernel_clock(id);
     }
-    // The lock is taken where the library itself is at work.
+    // The lock is taken inside calls of MPI, where no new date is requested: the last one holds.
     let date = try_with(State::now).and_then(Result::ok).unwrap_or_else(last_date);
     let whole = date.floor();
     (whole as i64, ((date - whole) * 1e9) as i64)
 }
 
+/// Sleeps: simulated, or by the kernel outside of the simulation and inside calls of MPI.
 fn pause(seconds: f64) {
     let simulated = is_running()
         && try_with(|state| {
-            let request = Request { amount: seconds.max(0.0), ..Request::new(What::Sleep) };
+            let request = Request { amount: seconds.max(0.0), ..Request::new(CallKind::Sleep) };
             state.ask(request, &[]).is_ok()
         })
         .unwrap_or(false);

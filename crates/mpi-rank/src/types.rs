@@ -1,12 +1,12 @@
-//! Datatypes: what of a buffer belongs to a message.
+//! Datatypes: the bytes of a buffer that belong to a message. Handles are those of MPICH.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Bytes that follow each other.
+/// Contiguous bytes of one kind of basic element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// From the address of the buffer.
+    /// Bytes from the address of the element.
     pub offset: isize,
     /// Bytes.
     pub length: usize,
@@ -23,11 +23,11 @@ pub struct Datatype {
     pub element: u32,
     /// Bytes of data.
     pub size: usize,
-    /// Lower bound and extent.
+    /// Lower bound, in bytes.
     pub lb: isize,
     /// Bytes from one element to the next.
     pub extent: isize,
-    /// In the order of the data.
+    /// The bytes of one element, in the order in which they are sent.
     pub segments: Vec<Segment>,
     /// Constructor of the type, for `MPI_Type_get_contents`: combiner, integers, addresses, types.
     pub envelope: (i32, Vec<i32>, Vec<isize>, Vec<i32>),
@@ -35,7 +35,8 @@ pub struct Datatype {
     pub name: String,
 }
 
-/// MPICH's predefined types: handle, name, and for pairs the extent.
+/// MPICH's predefined types: handle and name. In `0x4c00SSNN` SS is the size in bytes and NN a number; `0x8c...` are pairs
+/// of a value and an index.
 const NAMES: [(u32, &str); 62] = [
     (0x4c000101, "MPI_CHAR"),
     (0x4c000118, "MPI_SIGNED_CHAR"),
@@ -155,7 +156,7 @@ impl Datatype {
         let (mut marked_low, mut marked_high) = (None::<isize>, None::<isize>);
         let mut element = None;
         for (part, count, at) in parts {
-            // The markers of MPI-1 for bounds.
+            // `MPI_LB` and `MPI_UB` of MPI-1: they set the bounds and have no data.
             match part.basic {
                 0x4c000010 => {
                     marked_low = Some(marked_low.map_or(at, |m| m.min(at)));
@@ -295,7 +296,7 @@ impl Datatype {
         used
     }
 
-    /// Turns the bytes of every element of packed data around: `external32` is big-endian.
+    /// Reverses the bytes of every basic element of packed data, to and from `external32`, which is big-endian.
     pub fn swap(&self, packed: &mut [u8]) {
         let mut rest = packed;
         while !rest.is_empty() && self.size > 0 {
@@ -323,7 +324,7 @@ impl Datatype {
         )
     }
 
-    /// Basic elements in so many bytes of data; `None` where an element is cut.
+    /// Number of basic elements in an amount of data; `None` where the data end inside an element.
     pub fn elements(&self, bytes: u64) -> Option<u64> {
         if self.size == 0 {
             return (bytes == 0).then_some(0);
@@ -342,7 +343,8 @@ impl Datatype {
         Some(found)
     }
 
-    /// Bytes of an element that collectives do not cut, as traces can say them.
+    /// Size of the elements that algorithms of collectives do not divide, where the format of traces has a type of that
+    /// size; else 1.
     pub fn trace_unit(&self) -> u32 {
         match self.size {
             1 | 2 | 4 | 8 | 16 | 32 => self.size as u32,

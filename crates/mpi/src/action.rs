@@ -3,7 +3,7 @@
 /// The collective operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Everybody waits for everybody.
+    /// All ranks wait for each other.
     Barrier,
     /// The root's data to all.
     Bcast,
@@ -29,7 +29,7 @@ pub enum Kind {
     Alltoallv,
     /// A block of the sum to each.
     ReduceScatter,
-    /// The sum of the lower ranks and one's own.
+    /// The sum of the lower ranks and this one.
     Scan,
     /// The sum of the lower ranks.
     Exscan,
@@ -189,13 +189,13 @@ pub enum Action {
     Wait(Which),
     /// Waits for all requests.
     Waitall,
-    /// Looks whether requests are all done.
+    /// Tests whether requests are all done.
     Test(Which),
-    /// Looks whether one of some requests is done.
+    /// Tests whether one of some requests is done.
     Testany(Which),
-    /// Looks which of some requests are done.
+    /// Tests which of some requests are done.
     Testsome(Which),
-    /// Gives up receives that no message has met.
+    /// Cancels receives that have not matched a message.
     Cancel(Which),
     /// Waits until one of some requests is done.
     Waitany(Which),
@@ -203,9 +203,9 @@ pub enum Action {
     Waitsome(Which),
     /// Waits until a message is there.
     Probe(Envelope),
-    /// Looks whether a message is there.
+    /// Tests whether a message is there.
     Iprobe(Envelope),
-    /// Looks for a message again and again until it is there.
+    /// Probes for a message repeatedly until it is there.
     Poll(Envelope),
     /// Prepares a send to be started again and again.
     SendInit(Envelope, Mode),

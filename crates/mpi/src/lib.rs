@@ -1,9 +1,9 @@
-//! MPI codes on machines one does not have: time-independent traces, replayed.
+//! Simulation of MPI codes on other machines: replay of time-independent traces.
 //!
-//! A trace says what every rank computes and sends, without dates. [`Replay`] lets the ranks do
-//! it again on a simulated platform: [`trace`] reads, [`collectives`] turns each collective into
+//! A trace contains the computations and messages of every rank, without dates. [`Replay`] carries
+//! them out on a simulated platform: [`trace`] reads, [`collectives`] turns each collective into
 //! the messages of its algorithm, and the driver behind [`Replay`] matches messages and follows the protocols of an MPI
-//! implementation, on the flows of `slackline-simulate`. Nothing below the driver knows where
+//! implementation, on the flows of `slackline-simulate`. Nothing below the driver depends on where
 //! actions come from.
 //!
 //! ```
@@ -27,11 +27,13 @@ pub mod action;
 pub mod calibrate;
 pub mod collectives;
 mod datatype;
+mod places;
 mod replay;
 pub mod settings;
 pub mod timeline;
 pub mod trace;
 
+pub use places::read_hosts;
 pub use replay::live;
 pub use replay::{Explained, Observer, Replay, ReplayError, Replayed};
 pub use settings::ReplaySettings;

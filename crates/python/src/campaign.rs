@@ -1,4 +1,4 @@
-//! Comparisons of methods over workflows, platforms and scenarios: rows as in a campaign.
+//! Comparisons of methods over workflows, platforms and scenarios, with the columns of a campaign.
 
 use crate::errors::{self, input};
 use crate::planner::own_planners;
@@ -21,12 +21,12 @@ fn fixed<T>(label: &str, value: Arc<T>) -> Variant<T> {
     Variant { label: label.to_string(), factors: Vec::new(), source }
 }
 
-/// A platform with its label, the repetition, and what happens to it.
+/// Label and value of a platform, number of the repetition, and the scenarios drawn for both.
 type Conditions = (String, Arc<Platform>, u64, Vec<Variant<Scenario>>);
 
 type Labelled<'py, T> = Vec<(String, Bound<'py, T>)>;
 
-/// Runs every method on every combination, `repeat` times, counting repetitions from `first`: rows as columns.
+/// Runs every method on every combination for `repeat` repetitions, numbered from `first`. Returns a table by columns.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn compare<'py>(
@@ -45,7 +45,7 @@ pub(crate) fn compare<'py>(
         given.push((label.clone(), Arc::new(workflow.get().frozen()?.workflow().clone())));
     }
     let (planners_, policies_) = (own_planners(&own.0)?, own_policies(&own.1)?);
-    // What happens to each platform in each repetition.
+    // Scenarios are drawn for each platform and repetition.
     let mut draws: Vec<Conditions> = Vec::new();
     for repetition in first..first.saturating_add(repeat) {
         for (label, platform) in &platforms {

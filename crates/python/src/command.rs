@@ -1,16 +1,16 @@
-//! The command `slackline`, in this process.
+//! The command `slackline`, run in the process of the interpreter.
 
 use pyo3::prelude::*;
 use slackline::Sink;
 use std::path::PathBuf;
 
-/// Runs the command as the program does: with the streams of the process, and signals. Returns the exit code.
+/// Runs the command on the streams of the process, with its signal handlers. Returns the exit code.
 #[pyfunction]
 pub(crate) fn command(py: Python<'_>, words: Vec<String>) -> u8 {
     py.detach(|| slackline::command(words))
 }
 
-/// Runs the command in process; returns the exit code and what it printed on both streams.
+/// Runs the command with captured streams. Returns the exit code, standard output and standard error.
 #[pyfunction]
 pub(crate) fn captured(py: Python<'_>, words: Vec<String>) -> (u8, String, String) {
     py.detach(|| {
@@ -20,7 +20,8 @@ pub(crate) fn captured(py: Python<'_>, words: Vec<String>) -> (u8, String, Strin
     })
 }
 
-/// Sets the program that pilots and tasks are started by as the command: this process is an interpreter.
+/// Sets the program that runs start as `slackline` (for pilots and helpers of tasks), since the executable of this process
+/// is the interpreter.
 #[pyfunction]
 pub(crate) fn set_command_path(path: PathBuf) {
     slackline_core::run::set_command_path(path);

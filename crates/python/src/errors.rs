@@ -1,4 +1,5 @@
-//! Errors on their way to Python. The classes are Python's (`slackline.errors`), so that they can be pickled.
+//! Conversion of errors to Python exceptions. Their classes are defined in Python (`slackline.errors`), so that they can be
+//! pickled. Exceptions of callbacks are kept per thread until the request that made the callback has ended.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -49,27 +50,27 @@ fn make(
     })
 }
 
-/// Wrong input.
+/// The error `BadInput`.
 pub(crate) fn bad_input(message: &str) -> PyErr {
     make(|c| &c.bad_input, message, None, None, None)
 }
 
-/// Something that cannot be done now.
+/// The error `Refused`: impossible in the present state.
 pub(crate) fn refused(message: &str) -> PyErr {
     make(|c| &c.refused, message, None, None, None)
 }
 
-/// A plan or a decision that breaks a rule.
+/// The error `BrokenRule`: a plan or a decision that breaks a rule.
 pub(crate) fn broken_rule(message: &str) -> PyErr {
     make(|c| &c.broken_rule, message, None, None, None)
 }
 
-/// Anything that is wrong with what was given.
+/// The error `BadInput` with the text of another error.
 pub(crate) fn input(error: impl std::fmt::Display) -> PyErr {
     bad_input(&error.to_string())
 }
 
-/// Splits `file:line:column: message`, where the message begins with one of the files that were named.
+/// Splits `file:line:column: message` into file, place and message, if it begins with one of these files.
 fn placed<'m>(message: &'m str, files: &[String]) -> (Option<&'m str>, Option<&'m str>, &'m str) {
     for file in files.iter().filter(|file| !file.is_empty()) {
         let Some(rest) = message.strip_prefix(file.as_str()) else { continue };
@@ -101,24 +102,25 @@ pub(crate) fn of_failure(failure: Failure, files: &[String]) -> PyErr {
 }
 
 thread_local! {
-    /// The exception of a callback, which ends the request that called it.
+    /// The first exception of a callback of the present request.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+    /// Nesting depth of requests.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// The flag that ends the work of this request in order, where it listens to one.
+    /// The flag that ends the present request in order, if it has one.
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Sets the flag by which the exception of a callback ends the work of this thread.
+/// Sets the flag by which the exception of a callback ends the present request.
 pub(crate) fn set_stop(flag: Option<Arc<AtomicBool>>) {
     STOP.set(flag);
 }
 
-/// Whether the work of this thread ends by itself after an exception of a callback, so that it can be resumed.
+/// Whether the present request has such a flag, so that it ends in order and can be resumed.
 pub(crate) fn is_stoppable() -> bool {
     STOP.with_borrow(Option::is_some)
 }
 
-/// Keeps the exception of a callback until its request has ended; the first one counts.
+/// Keeps the exception of a callback until its request has ended; later ones are dropped.
 pub(crate) fn raise_later(error: PyErr) {
     STOP.with_borrow(|stop| {
         if let Some(stop) = stop {
@@ -135,13 +137,13 @@ pub(crate) fn has_raised() -> bool {
     RAISED.with_borrow(Option::is_some)
 }
 
-/// Most requests inside each other, by callbacks that make requests: more would leave the stack of the thread.
+/// Greatest depth of requests made by callbacks of requests: more would overflow the stack of the thread.
 const MOST_NESTED: u32 = 12;
 
-/// Payload of the unwinding that ends work because of Ctrl-C: the exception is among those of callbacks.
+/// Panic payload that ends a request because of Ctrl-C; the exception itself is in `RAISED`.
 struct Interrupted;
 
-/// Ends the work of this thread, up to its request, where a handler of a signal raises: that of Ctrl-C, in most programs.
+/// Unwinds to the present request if a Python signal handler raises (usually that of Ctrl-C).
 pub(crate) fn end_if_interrupted() {
     if let Err(error) = Python::attach(|py| py.check_signals()) {
         raise_later(error);
@@ -149,8 +151,9 @@ pub(crate) fn end_if_interrupted() {
     }
 }
 
-/// Carries out a request: what a callback raises in it goes before what it comes to.
+/// Carries out a request. An exception of one of its callbacks takes precedence over its result.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    /// Restores the state of the enclosing request.
     struct Up(Option<PyErr>, Option<Arc<AtomicBool>>);
     impl Drop for Up {
         fn drop(&mut self) {
@@ -165,7 +168,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     }
     DEPTH.set(DEPTH.get() + 1);
     let up = Up(RAISED.take(), STOP.take());
-    // Nothing that the work has changed is seen after it has ended early.
+    // Unwind safety: values that the work has changed are not used after a panic.
     let done = std::panic::catch_unwind(AssertUnwindSafe(work));
     let raised = RAISED.take();
     drop(up);

@@ -1,8 +1,9 @@
 //! The native module of the Python package: values, requests and callbacks. Everything else is Python (`python/slackline`).
 //!
-//! **Only here is Python known.** Work is done with the interpreter released; callbacks happen on the thread of the call.
+//! **Only here is Python known.** Work is done with the interpreter released; callbacks run on the thread of the call. Rust
+//! types of Python classes end with `_` where the crates have a type of the same name.
 
-// The macros of pyo3 make items that need no words.
+// The macros of pyo3 generate public items without documentation.
 #![allow(missing_docs)]
 
 mod campaign;

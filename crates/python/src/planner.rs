@@ -15,7 +15,7 @@ use slackline_schedule::list::{Partial, Slot, ranks};
 use slackline_schedule::{PlanError, Request};
 use std::sync::{Arc, OnceLock};
 
-/// Host, dates and cost at which a task could run.
+/// Host, dates (seconds) and cost at which a task could run.
 #[pyclass(frozen, get_all, name = "Offer", module = "slackline._native")]
 #[derive(Clone)]
 pub(crate) struct Offer_ {
@@ -43,8 +43,9 @@ impl Offer_ {
     }
 }
 
-/// The tasks, hosts and times of a planning problem, as a planner sees them.
-trait Desk {
+/// Operations of a planner on its problem and partial schedule. A trait object, so that it can be lent to Python for the
+/// time of a call; errors are broken rules.
+trait PlanAccess {
     fn offers(&mut self, task: TaskId) -> Result<Vec<(ProcId, HostId, Slot, f64)>, String>;
     fn place(&mut self, task: TaskId, slot: Slot) -> Result<(), String>;
     fn place_at(&mut self, task: TaskId, host: HostId, start: f64) -> Result<(), String>;
@@ -61,16 +62,17 @@ trait Desk {
     fn seed(&self) -> u64;
 }
 
-struct Table<'a, 'p> {
+/// A plan in the making.
+struct PlanState<'a, 'p> {
     problem: &'a Problem<'p>,
     request: &'a Request,
     partial: Partial<'a, 'p>,
-    /// Tasks at dates chosen by the planner, which are not in the partial schedule.
+    /// Placements at dates chosen by the planner that the partial schedule cannot represent.
     own: Vec<Option<Placement>>,
     placed: Vec<bool>,
 }
 
-impl Table<'_, '_> {
+impl PlanState<'_, '_> {
     fn check(&self, task: TaskId) -> Result<(), String> {
         let workflow = self.problem.workflow();
         let name = workflow.task_name(task);
@@ -104,7 +106,7 @@ impl Table<'_, '_> {
     }
 }
 
-impl Desk for Table<'_, '_> {
+impl PlanAccess for PlanState<'_, '_> {
     fn offers(&mut self, task: TaskId) -> Result<Vec<(ProcId, HostId, Slot, f64)>, String> {
         self.check(task)?;
         let problem = self.problem;
@@ -157,7 +159,8 @@ impl Desk for Table<'_, '_> {
                 return Ok(());
             }
         } else {
-            // No processors are free: later offers see the next place that there is, the validator the one asked for.
+            // Not enough processors are free then. The requested placement is kept for the validator, which will report
+            // it; for later offers the task takes the earliest place.
             let next = self.partial.slot_on(task, first);
             self.partial.place(task, next);
         }
@@ -226,12 +229,12 @@ impl Desk for Table<'_, '_> {
     }
 }
 
-type Lent = Arc<Loan<dyn Desk>>;
+type Lent = Arc<Loan<dyn PlanAccess>>;
 
 /// The planning problem that a planner gets.
 #[pyclass(frozen, name = "Problem", module = "slackline._native")]
 pub(crate) struct Problem_ {
-    desk: Lent,
+    access: Lent,
     frozen: Arc<Frozen>,
     platform: Arc<Platform>,
     tasks: OnceLock<Vec<TaskId>>,
@@ -246,8 +249,8 @@ impl Problem_ {
             Some(open) => open,
             None => {
                 let workflow = self.frozen.workflow();
-                let open = self.desk.with(|desk| {
-                    workflow.tasks().filter(|&task| !desk.is_fixed(task)).collect::<Vec<_>>()
+                let open = self.access.with(|access| {
+                    workflow.tasks().filter(|&task| !access.is_fixed(task)).collect::<Vec<_>>()
                 })?;
                 self.tasks.get_or_init(|| open)
             }
@@ -263,22 +266,22 @@ impl Problem_ {
     /// The date at which planning begins.
     #[getter]
     fn now(&self) -> PyResult<f64> {
-        self.desk.with(|desk| desk.now())
+        self.access.with(|access| access.now())
     }
 
     #[getter]
     fn budget(&self) -> PyResult<Option<f64>> {
-        self.desk.with(|desk| desk.limits().0)
+        self.access.with(|access| access.limits().0)
     }
 
     #[getter]
     fn deadline(&self) -> PyResult<Option<f64>> {
-        self.desk.with(|desk| desk.limits().1)
+        self.access.with(|access| access.limits().1)
     }
 
     #[getter]
     fn seed(&self) -> PyResult<u64> {
-        self.desk.with(|desk| desk.seed())
+        self.access.with(|access| access.seed())
     }
 
     fn task(&self, task: &Bound<'_, PyAny>) -> PyResult<Task_> {
@@ -293,10 +296,10 @@ impl Problem_ {
     fn seconds(&self, task: &Bound<'_, PyAny>, host: &Bound<'_, PyAny>) -> PyResult<f64> {
         let task = task_of(task, self.frozen.workflow())?;
         let host = host_of(host, &self.platform)?;
-        self.desk.with(|desk| desk.seconds(task, host))
+        self.access.with(|access| access.seconds(task, host))
     }
 
-    /// Seconds that bytes take from one host to another, alone on the way.
+    /// Seconds of a transfer between two hosts without contention.
     fn transfer(
         &self,
         bytes: &Bound<'_, PyAny>,
@@ -305,19 +308,19 @@ impl Problem_ {
     ) -> PyResult<f64> {
         let bytes = crate::quantity::bytes(bytes, "bytes")?;
         let (from, to) = (host_of(source, &self.platform)?, host_of(target, &self.platform)?);
-        self.desk.with(|desk| desk.transfer(bytes, from, to))
+        self.access.with(|access| access.transfer(bytes, from, to))
     }
 
     /// The upward rank of every task, by position.
     fn ranks(&self) -> PyResult<Vec<f64>> {
-        self.desk.with(|desk| desk.ranks())
+        self.access.with(|access| access.ranks())
     }
 }
 
-/// A schedule in the making.
+/// A partial schedule.
 #[pyclass(frozen, name = "Partial", module = "slackline._native")]
 pub(crate) struct Partial_ {
-    desk: Lent,
+    access: Lent,
     frozen: Arc<Frozen>,
     platform: Arc<Platform>,
 }
@@ -340,15 +343,17 @@ impl Partial_ {
     /// Lists one offer for each host on which a task fits; its parents have to be placed.
     fn offers(&self, task: &Bound<'_, PyAny>) -> PyResult<Vec<Offer_>> {
         let id = task_of(task, self.frozen.workflow())?;
-        let offers =
-            self.desk.with(|desk| desk.offers(id))?.map_err(|why| errors::broken_rule(&why))?;
+        let offers = self
+            .access
+            .with(|access| access.offers(id))?
+            .map_err(|why| errors::broken_rule(&why))?;
         let made =
             |(_, host, slot, cost): (ProcId, HostId, Slot, f64)| self.offer(host, slot, cost);
         Ok(offers.into_iter().map(made).collect())
     }
 
-    /// Places a task as in an offer, or on a host: as early as it can start, or at a date of the planner's own,
-    /// which the validator checks in the end.
+    /// Places a task as in an offer or on a host: as early as possible, or at a given date, which is validated with the
+    /// finished plan.
     #[pyo3(signature = (task, on, start = None))]
     fn place(
         &self,
@@ -361,11 +366,11 @@ impl Partial_ {
             (Ok(offer), None) => {
                 let offer = offer.get();
                 let (proc, start, finish) = (ProcId(offer.processor), offer.start, offer.finish);
-                self.desk.with(|desk| {
-                    // An offer of another task, or from before others were placed, is looked up again.
-                    let now = desk.slot_on(id, desk.host_of(proc))?;
+                self.access.with(|access| {
+                    // The offer may be outdated, or of another task: it is computed again.
+                    let now = access.slot_on(id, access.host_of(proc))?;
                     let same = now.start <= start && now.finish - now.start == finish - start;
-                    desk.place(
+                    access.place(
                         id,
                         if same && now.proc == proc {
                             Slot { proc, start: now.start, finish: now.finish }
@@ -377,18 +382,18 @@ impl Partial_ {
             }
             (Ok(offer), Some(date)) => {
                 let (host, date) = (offer.get().host.id, number(date, "start")?);
-                self.desk.with(|desk| desk.place_at(id, host, date))
+                self.access.with(|access| access.place_at(id, host, date))
             }
             (Err(_), date) => {
                 let host = host_of(on, &self.platform)?;
                 match date {
                     Some(date) => {
                         let date = number(date, "start")?;
-                        self.desk.with(|desk| desk.place_at(id, host, date))
+                        self.access.with(|access| access.place_at(id, host, date))
                     }
-                    None => self.desk.with(|desk| {
-                        let slot = desk.slot_on(id, host)?;
-                        desk.place(id, slot)
+                    None => self.access.with(|access| {
+                        let slot = access.slot_on(id, host)?;
+                        access.place(id, slot)
                     }),
                 }
             }
@@ -399,21 +404,21 @@ impl Partial_ {
     /// Tasks without a place whose parents all have one.
     #[getter]
     fn ready(&self) -> PyResult<Vec<Task_>> {
-        let ready = self.desk.with(|desk| desk.ready())?;
+        let ready = self.access.with(|access| access.ready())?;
         Ok(ready.into_iter().map(|id| Task_::new(&self.frozen, id)).collect())
     }
 
     /// Host, start and finish of a task that has a place.
     fn placement(&self, task: &Bound<'_, PyAny>) -> PyResult<Option<(Host_, f64, f64)>> {
         let id = task_of(task, self.frozen.workflow())?;
-        let found = self.desk.with(|desk| {
-            desk.placement(id).map(|(proc, start, finish)| (desk.host_of(proc), start, finish))
+        let found = self.access.with(|access| {
+            access.placement(id).map(|(proc, start, finish)| (access.host_of(proc), start, finish))
         })?;
         Ok(found.map(|(host, start, finish)| (Host_::new(&self.platform, host), start, finish)))
     }
 }
 
-/// Lets a function of Python plan.
+/// Calls a Python function as a planner; its plan is validated.
 fn plan(
     function: &Py<PyAny>,
     name: &'static str,
@@ -425,7 +430,7 @@ fn plan(
         return Err(unsupported("it raised before".to_string()));
     }
     let placed = |task| problem.state().fixed(task).is_some();
-    let mut table = Table {
+    let mut state = PlanState {
         problem,
         request,
         partial: Partial::new(problem),
@@ -434,23 +439,26 @@ fn plan(
     };
     let frozen = Arc::new(Frozen::shared(Arc::new(problem.workflow().clone())));
     let platform = Arc::new(problem.platform().clone());
-    let desk: *mut (dyn Desk + '_) = &mut table;
-    // SAFETY: only the lifetime of the trait object changes, and `table` is neither used nor dropped before `lend` has
+    let access: *mut (dyn PlanAccess + '_) = &mut state;
+    // SAFETY: only the lifetime of the trait object changes, and `state` is neither used nor dropped before `lend` has
     // returned.
     #[allow(unsafe_code)]
-    let desk = unsafe {
-        Lendable::new(std::mem::transmute::<*mut (dyn Desk + '_), *mut (dyn Desk + 'static)>(desk))
+    let access = unsafe {
+        Lendable::new(std::mem::transmute::<
+            *mut (dyn PlanAccess + '_),
+            *mut (dyn PlanAccess + 'static),
+        >(access))
     };
-    let called = lend("the problem of a planner", desk, |loan| {
+    let called = lend("the problem of a planner", access, |loan| {
         Python::attach(|py| {
             let (frozen_, platform_) = (frozen.clone(), platform.clone());
             let problem = Problem_ {
-                desk: loan.clone(),
+                access: loan.clone(),
                 frozen: frozen.clone(),
                 platform: platform.clone(),
                 tasks: OnceLock::new(),
             };
-            let partial = Partial_ { desk: loan.clone(), frozen: frozen_, platform: platform_ };
+            let partial = Partial_ { access: loan.clone(), frozen: frozen_, platform: platform_ };
             function.bind(py).call1((problem, partial)).map(drop)
         })
     });
@@ -459,8 +467,8 @@ fn plan(
         errors::raise_later(error);
         return Err(unsupported(why));
     }
-    let own = std::mem::take(&mut table.own);
-    let mut schedule = table.partial.into_schedule();
+    let own = std::mem::take(&mut state.own);
+    let mut schedule = state.partial.into_schedule();
     for (at, placement) in own.into_iter().enumerate() {
         if let Some(placement) = placement {
             schedule.place(TaskId::new(at), placement);
@@ -484,7 +492,7 @@ fn planner(name: &str, function: Py<PyAny>) -> Arc<Plan> {
     })
 }
 
-/// Planners of one request.
+/// Planners that exist for one request only.
 pub(crate) fn own_planners(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Arc<Plan>)>> {
     let mut own = Vec::new();
     for item in given.try_iter()? {

@@ -45,7 +45,7 @@ fn kind(event: &Event) -> &'static str {
     }
 }
 
-/// Something a policy is notified of.
+/// An event that a policy is notified of.
 #[pyclass(frozen, name = "Event", module = "slackline._native")]
 pub(crate) struct Event_ {
     #[pyo3(get)]
@@ -142,7 +142,7 @@ impl Start {
     }
 }
 
-/// Any other decision, by its name and what it is about.
+/// Any other decision: its name, its subject, and a detail for some.
 #[pyclass(frozen, get_all, subclass, module = "slackline._native")]
 pub(crate) struct Choice {
     verb: String,
@@ -158,7 +158,7 @@ impl Choice {
         Choice { verb, subject, detail }
     }
 
-    /// A decision is made again by the constructor of this class, whatever that of the decision's own takes.
+    /// Unpickles by the constructor of this class, since subclasses have constructors of their own.
     #[allow(clippy::type_complexity)]
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
@@ -176,7 +176,7 @@ impl Choice {
     }
 }
 
-/// A plan that a policy made of the rest of its run.
+/// A plan for the rest of a run, to be adopted.
 #[pyclass(frozen, name = "Adoptable", module = "slackline._native")]
 pub(crate) struct Adoptable {
     plan: Plan,
@@ -184,8 +184,9 @@ pub(crate) struct Adoptable {
     makespan: f64,
 }
 
-/// A situation, as a policy sees it at one call.
-trait Desk {
+/// Operations of a policy on the situation of one call. A trait object, so that it can be lent to Python for the time of
+/// the call.
+trait SituationAccess {
     fn time(&self) -> f64;
     /// Ready tasks by rank or in order.
     fn ready(&mut self) -> Vec<TaskId>;
@@ -209,14 +210,15 @@ trait Desk {
     fn decide(&mut self, decision: Decision);
 }
 
-struct Table<'s> {
+/// The situation of a call, and the decisions made so far.
+struct PolicyCall<'s> {
     now: &'s Situation,
     dispatcher: Dispatcher<'s>,
     ready: &'s mut ReadyTasks,
     decisions: Vec<Decision>,
 }
 
-impl Desk for Table<'_> {
+impl SituationAccess for PolicyCall<'_> {
     fn time(&self) -> f64 {
         self.now.now
     }
@@ -322,12 +324,12 @@ impl Desk for Table<'_> {
     }
 }
 
-type Lent = Arc<Loan<dyn Desk>>;
+type Lent = Arc<Loan<dyn SituationAccess>>;
 
 /// The situation that a policy is given; it can be used until `react` returns.
 #[pyclass(frozen, name = "Situation", module = "slackline._native")]
 pub(crate) struct Situation_ {
-    desk: Lent,
+    access: Lent,
     frozen: Arc<Frozen>,
     platform: Arc<Platform>,
 }
@@ -366,13 +368,13 @@ impl Situation_ {
         what.try_iter()?.map(|task| self.task_id(&task?)).collect()
     }
 
-    /// Carries out what a policy yields.
+    /// Takes a decision that a policy has yielded.
     fn take(&self, decision: &Bound<'_, PyAny>) -> PyResult<()> {
         if let Ok(start) = decision.cast::<Start>() {
             let start = start.get();
             let task = self.task_id(start.task.bind(decision.py()))?;
             let host = self.host_id(start.on.bind(decision.py()))?;
-            return self.desk.with(|desk| desk.start(task, host));
+            return self.access.with(|access| access.start(task, host));
         }
         let Ok(choice) = decision.cast::<Choice>() else {
             let found = decision.repr().map_or_else(|_| String::from("?"), |text| text.to_string());
@@ -431,7 +433,7 @@ impl Situation_ {
             "GiveUp" => Decision::GiveUp(subject.extract()?),
             other => return Err(bad_input(&format!("there is no decision '{other}'"))),
         };
-        self.desk.with(|desk| desk.decide(decision))
+        self.access.with(|access| access.decide(decision))
     }
 }
 
@@ -440,7 +442,7 @@ impl Situation_ {
     /// The date, in seconds.
     #[getter]
     fn time(&self) -> PyResult<f64> {
-        self.desk.with(|desk| desk.time())
+        self.access.with(|access| access.time())
     }
 
     #[getter]
@@ -453,7 +455,7 @@ impl Situation_ {
         self.hosts_of(self.platform.host_ids().collect())
     }
 
-    /// Ready tasks that could begin on some idle host, in the light of what was yielded so far.
+    /// Ready tasks that could begin on some idle host, after the decisions yielded so far.
     #[getter]
     fn ready(slf: &Bound<'_, Self>) -> Ready {
         Ready { now: slf.clone().unbind(), priority: None }
@@ -467,13 +469,13 @@ impl Situation_ {
     /// All ready tasks, whether or not there is room for them.
     #[getter]
     fn all_ready(&self) -> PyResult<Vec<Task_>> {
-        Ok(self.tasks_of(self.desk.with(|desk| desk.ready())?))
+        Ok(self.tasks_of(self.access.with(|access| access.ready())?))
     }
 
     /// Hosts with idle processors.
     #[getter]
     fn idle(&self) -> PyResult<Vec<Host_>> {
-        Ok(self.hosts_of(self.desk.with(|desk| desk.idle())?))
+        Ok(self.hosts_of(self.access.with(|access| access.idle())?))
     }
 
     /// Idle processors of a host, or of all.
@@ -482,91 +484,92 @@ impl Situation_ {
         match host {
             Some(host) => {
                 let host = self.host_id(host)?;
-                self.desk.with(|desk| desk.idle_on(host))
+                self.access.with(|access| access.idle_on(host))
             }
-            None => self.desk.with(|desk| desk.idle_procs()),
+            None => self.access.with(|access| access.idle_procs()),
         }
     }
 
     fn seconds(&self, task: &Bound<'_, PyAny>, host: &Bound<'_, PyAny>) -> PyResult<f64> {
         let (task, host) = (self.task_id(task)?, self.host_id(host)?);
-        self.desk.with(|desk| desk.seconds(task, host))?.map_err(|why| bad_input(&why))
+        self.access.with(|access| access.seconds(task, host))?.map_err(|why| bad_input(&why))
     }
 
     fn quickest(&self, task: &Bound<'_, PyAny>) -> PyResult<Option<(Host_, f64)>> {
         let task = self.task_id(task)?;
-        let found = self.desk.with(|desk| desk.quickest(task))?.map_err(|why| bad_input(&why))?;
+        let found =
+            self.access.with(|access| access.quickest(task))?.map_err(|why| bad_input(&why))?;
         Ok(found.map(|(host, seconds)| (Host_::new(&self.platform, host), seconds)))
     }
 
     /// Finished tasks whose results are gone and needed.
     #[getter]
     fn lost(&self) -> PyResult<Vec<Task_>> {
-        Ok(self.tasks_of(self.desk.with(|desk| desk.lost())?))
+        Ok(self.tasks_of(self.access.with(|access| access.lost())?))
     }
 
     /// Upward ranks of all tasks, as priorities.
     fn ranks(&self) -> PyResult<Priority> {
-        let ranks = self.desk.with(|desk| desk.ranks())?.map_err(|why| bad_input(&why))?;
+        let ranks = self.access.with(|access| access.ranks())?.map_err(|why| bad_input(&why))?;
         Ok(Priority { of: ranks })
     }
 
     fn state(&self, task: &Bound<'_, PyAny>) -> PyResult<&'static str> {
         let task = self.task_id(task)?;
-        self.desk.with(|desk| desk.state(task).0)
+        self.access.with(|access| access.state(task).0)
     }
 
     fn host_of(&self, task: &Bound<'_, PyAny>) -> PyResult<Option<Host_>> {
         let task = self.task_id(task)?;
-        let host = self.desk.with(|desk| desk.state(task).1)?;
+        let host = self.access.with(|access| access.state(task).1)?;
         Ok(host.map(|host| Host_::new(&self.platform, host)))
     }
 
     /// The computed share of a task, as last measured.
     fn progress(&self, task: &Bound<'_, PyAny>) -> PyResult<f64> {
         let task = self.task_id(task)?;
-        self.desk.with(|desk| desk.state(task).2)
+        self.access.with(|access| access.state(task).2)
     }
 
     /// The share of its speed that a host has, as last observed.
     fn availability(&self, host: &Bound<'_, PyAny>) -> PyResult<f64> {
         let host = self.host_id(host)?;
-        self.desk.with(|desk| desk.availability(host))
+        self.access.with(|access| access.availability(host))
     }
 
     fn is_alive(&self, host: &Bound<'_, PyAny>) -> PyResult<bool> {
         let host = self.host_id(host)?;
-        self.desk.with(|desk| desk.is_alive(host))
+        self.access.with(|access| access.is_alive(host))
     }
 
     /// Hosts that hold a file.
     fn holders(&self, file: &str) -> PyResult<Vec<Host_>> {
         let file = self.file_id(file)?;
-        Ok(self.hosts_of(self.desk.with(|desk| desk.holders(file))?))
+        Ok(self.hosts_of(self.access.with(|access| access.holders(file))?))
     }
 
     /// Finished tasks.
     #[getter]
     fn done(&self) -> PyResult<usize> {
-        self.desk.with(|desk| desk.counts().0)
+        self.access.with(|access| access.counts().0)
     }
 
     /// Tasks that are not done.
     #[getter]
     fn open(&self) -> PyResult<usize> {
-        self.desk.with(|desk| desk.counts().1)
+        self.access.with(|access| access.counts().1)
     }
 
     /// A plan for the rest of the run, to be adopted.
     #[pyo3(signature = (planner = "heft"))]
     fn plan(&self, planner: &str) -> PyResult<Adoptable> {
         let (plan, makespan) =
-            self.desk.with(|desk| desk.plan(planner))?.map_err(|why| bad_input(&why))?;
+            self.access.with(|access| access.plan(planner))?.map_err(|why| bad_input(&why))?;
         Ok(Adoptable { plan, makespan })
     }
 
     fn __repr__(&self) -> String {
-        match self.desk.with(|desk| (desk.time(), desk.counts())) {
+        match self.access.with(|access| (access.time(), access.counts())) {
             Ok((time, (done, open))) => {
                 format!("<situation at {time} s: {done} done, {open} open>")
             }
@@ -575,7 +578,7 @@ impl Situation_ {
     }
 }
 
-/// A number for every task: those of higher numbers come first.
+/// A number for every task; tasks of higher numbers come first.
 #[pyclass(frozen, module = "slackline._native")]
 pub(crate) struct Priority {
     of: Vec<f64>,
@@ -615,18 +618,18 @@ pub(crate) struct Ready {
 
 impl Ready {
     fn snapshot(&self) -> PyResult<Vec<TaskId>> {
-        self.now.get().desk.with(|desk| {
+        self.now.get().access.with(|access| {
             if let Some(priority) = &self.priority {
-                desk.prioritise(&priority.get().of);
+                access.prioritise(&priority.get().of);
             }
-            if desk.idle_procs() == 0 { Vec::new() } else { desk.ready() }
+            if access.idle_procs() == 0 { Vec::new() } else { access.ready() }
         })
     }
 
     fn tasks(&self) -> PyResult<Vec<TaskId>> {
         let now = self.now.get();
         let ready = self.snapshot()?;
-        now.desk.with(|desk| ready.into_iter().filter(|&task| desk.has_place(task)).collect())
+        now.access.with(|access| ready.into_iter().filter(|&task| access.has_place(task)).collect())
     }
 }
 
@@ -650,7 +653,7 @@ impl Ready {
     }
 }
 
-/// Goes through ready tasks; each is looked at when it is its turn.
+/// Iterator over ready tasks; whether a task can still begin is checked when it is reached.
 #[pyclass(module = "slackline._native")]
 pub(crate) struct ReadyIter {
     now: Py<Situation_>,
@@ -666,27 +669,31 @@ impl ReadyIter {
     fn __next__(&mut self) -> PyResult<Option<Task_>> {
         let now = self.now.get();
         let tasks = &mut self.tasks;
-        let next = now.desk.with(|desk| {
-            tasks.find(|&task| desk.idle_procs() > 0 && desk.is_ready(task) && desk.has_place(task))
+        let next = now.access.with(|access| {
+            tasks.find(|&task| {
+                access.idle_procs() > 0 && access.is_ready(task) && access.has_place(task)
+            })
         })?;
         Ok(next.map(|id| Task_::new(&now.frozen, id)))
     }
 }
 
-/// A policy of Python.
-struct Foreign {
+/// A policy written in Python.
+struct PythonPolicy {
     object: Py<PyAny>,
     ready: ReadyTasks,
     frozen: Option<(Arc<Workflow>, Arc<Frozen>)>,
-    /// Whether only what frees or readies something calls it.
+    /// Called only for events that free processors or make tasks ready (class attribute `dispatches`).
     dispatches: bool,
+    /// A rejected decision is an exception (class attribute `strict`).
     strict: bool,
+    /// Progress of tasks is measured before each call (class attribute `progress`).
     progress: bool,
     monitoring: Monitoring,
 }
 
-impl Foreign {
-    fn new(object: Py<PyAny>) -> Foreign {
+impl PythonPolicy {
+    fn new(object: Py<PyAny>) -> PythonPolicy {
         Python::attach(|py| {
             let flag = |name: &str, usual: bool| {
                 let value = object.bind(py).getattr(name);
@@ -694,10 +701,11 @@ impl Foreign {
             };
             let (dispatches, strict) = (flag("dispatches", false), flag("strict", true));
             let progress = flag("progress", true);
+            // Periodic policies set the class attribute `looks`.
             let monitoring =
                 if flag("looks", false) { Monitoring::OnWakeUp } else { Monitoring::Continuous };
             let (ready, frozen) = (ReadyTasks::default(), None);
-            Foreign { object, ready, frozen, dispatches, strict, progress, monitoring }
+            PythonPolicy { object, ready, frozen, dispatches, strict, progress, monitoring }
         })
     }
 
@@ -720,27 +728,28 @@ impl Foreign {
             return Err(errors::broken_rule(&why));
         }
         let (frozen, platform) = (self.frozen(now), now.platform.clone());
-        let mut table = Table {
+        let mut call = PolicyCall {
             now,
             dispatcher: Dispatcher::new(now),
             ready: &mut self.ready,
             decisions: Vec::new(),
         };
-        let desk: *mut (dyn Desk + '_) = &mut table;
-        // SAFETY: only the lifetime of the trait object changes, and `table` is neither used nor dropped before `lend` has
+        let access: *mut (dyn SituationAccess + '_) = &mut call;
+        // SAFETY: only the lifetime of the trait object changes, and `call` is neither used nor dropped before `lend` has
         // returned.
         #[allow(unsafe_code)]
-        let desk = unsafe {
-            Lendable::new(std::mem::transmute::<*mut (dyn Desk + '_), *mut (dyn Desk + 'static)>(
-                desk,
-            ))
+        let access = unsafe {
+            Lendable::new(std::mem::transmute::<
+                *mut (dyn SituationAccess + '_),
+                *mut (dyn SituationAccess + 'static),
+            >(access))
         };
         let object = &self.object;
-        lend("the situation of a policy", desk, |loan| {
+        lend("the situation of a policy", access, |loan| {
             Python::attach(|py| {
                 let all = events.iter().map(|event| Event_::of(event, &frozen, &platform));
                 let all = PyList::new(py, all.collect::<Vec<_>>())?;
-                let now = Bound::new(py, Situation_ { desk: loan.clone(), frozen, platform })?;
+                let now = Bound::new(py, Situation_ { access: loan.clone(), frozen, platform })?;
                 let answer = object.bind(py).call_method1(intern!(py, "react"), (all, &now))?;
                 if answer.is_none() {
                     return Ok(());
@@ -758,11 +767,11 @@ impl Foreign {
                 Ok(())
             })
         })?;
-        Ok(table.decisions)
+        Ok(call.decisions)
     }
 }
 
-/// The rule that a refused decision breaks, in words.
+/// The rule that a rejected decision breaks, as text.
 fn rejected(event: &Event) -> Option<String> {
     match event {
         Event::Rejected { decision, why } => Some(format!("{}: {why}", verb(decision))),
@@ -787,7 +796,7 @@ fn verb(decision: &Decision) -> &'static str {
     }
 }
 
-impl Policy for Foreign {
+impl Policy for PythonPolicy {
     fn monitoring(&self) -> Monitoring {
         self.monitoring
     }
@@ -815,14 +824,14 @@ impl Policy for Foreign {
                 }
             }
         };
-        // A real run is stopped as by Ctrl-C: to give it up would be a decision in its log, and it could not be resumed.
+        // A real run is interrupted as by Ctrl-C. Giving up would be a decision in its log, and it could not be resumed.
         if !errors::is_stoppable() {
             decisions.push(Decision::GiveUp(why));
         }
     }
 }
 
-/// Makes policies: of a class one for each run, else the object itself.
+/// A constructor of policies: a class is instantiated for each run, an object is used as it is.
 fn maker(object: Py<PyAny>) -> Arc<Make> {
     Arc::new(move |_: &PolicyArguments<'_>| {
         let made = Python::attach(|py| {
@@ -835,7 +844,7 @@ fn maker(object: Py<PyAny>) -> Arc<Make> {
             .map(Bound::unbind)
         });
         match made {
-            Ok(object) => Ok(Box::new(Foreign::new(object)) as Box<dyn Policy>),
+            Ok(object) => Ok(Box::new(PythonPolicy::new(object)) as Box<dyn Policy>),
             Err(error) => {
                 let why = error.to_string();
                 errors::raise_later(error);
@@ -845,7 +854,7 @@ fn maker(object: Py<PyAny>) -> Arc<Make> {
     })
 }
 
-/// Policies of one request.
+/// Policies that exist for one request only.
 pub(crate) fn own_policies(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Arc<Make>)>> {
     let mut own = Vec::new();
     for item in given.try_iter()? {

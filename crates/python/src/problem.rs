@@ -9,6 +9,7 @@ use slackline_core::model::{Problem, ProcId};
 use slackline_core::request::ModelSettings;
 use slackline_schedule::list::ranks as rank;
 
+/// Calls `work` with the planning problem under the default models, with the interpreter released.
 pub(crate) fn with_problem<T>(
     py: Python<'_>,
     workflow: &Bound<'_, Workflow_>,
@@ -27,7 +28,8 @@ where
     })
 }
 
-/// Seconds of every task on every host, row by row, as the bytes of doubles; infinite where it does not fit.
+/// Seconds of every task (row) on every host (column), as the bytes of little-endian doubles; infinite where the task does
+/// not fit.
 #[pyfunction]
 pub(crate) fn costs<'py>(
     py: Python<'py>,

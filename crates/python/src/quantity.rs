@@ -1,11 +1,11 @@
-//! Numbers with units, as Python gives them: a number in the base unit, or a text with its unit.
+//! Quantities from Python: a number in the base unit (seconds, bytes, flop, bytes/s), or a text with a unit.
 
 use crate::errors::{bad_input, input};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 use slackline_model::units::{self, UnitError};
 
-/// A number; texts and truth values are none.
+/// A number; strings and booleans are refused.
 pub(crate) fn number(value: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
     if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
         let kind = value.get_type();
@@ -38,7 +38,7 @@ pub(crate) fn bytes(value: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
     parsed(value, what, units::parse_size)
 }
 
-/// Flop: `20Gf` or `20Gflop`.
+/// Flop, or flop/s: `20Gf` or `20Gflop`.
 pub(crate) fn flop(value: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
     parsed(value, what, |text| {
         let short = text.trim().strip_suffix("lop").unwrap_or(text.trim());
@@ -63,7 +63,7 @@ pub(crate) fn cores(value: &Bound<'_, PyAny>) -> PyResult<(u32, u32)> {
     if let Ok(text) = value.cast::<PyString>() {
         let text = text.to_cow()?;
         let (low, high) = match text.trim().strip_suffix('+') {
-            Some(low) => (low, "4294967295"),
+            Some(low) => (low, "4294967295"), // u32::MAX: no upper bound
             None => text.split_once('-').unwrap_or((&text, &text)),
         };
         return match (low.trim().parse(), high.trim().parse()) {

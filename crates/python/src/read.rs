@@ -1,4 +1,4 @@
-//! Reading files and generating what is in none.
+//! Reads files, and generates workflows and platforms.
 
 use crate::errors::{self, bad_input, input};
 use crate::platform::{Platform_, Scenario_};
@@ -16,7 +16,7 @@ use slackline_generate::registry::{self, Family, Generator};
 use slackline_io::FileAccess;
 use std::path::{Path, PathBuf};
 
-/// Kind of a file's content.
+/// Content of a file.
 #[derive(Clone, Copy, PartialEq)]
 enum FileKind {
     Workflow,
@@ -24,7 +24,7 @@ enum FileKind {
     Scenario,
 }
 
-/// The files that Python may read: those of the machine, and the bundled ones by name.
+/// Access to files of the machine, and to bundled ones by name.
 pub(crate) fn files() -> FileAccess {
     FileAccess::default().with_bundled(bundled::named)
 }
@@ -40,7 +40,7 @@ fn kind_of(path: &Path, text: &str, from: Option<Format>) -> FileKind {
     if !workflow && parse_scenario(text).is_ok() { FileKind::Scenario } else { FileKind::Workflow }
 }
 
-/// Reads a workflow, a platform or a scenario; what a file holds is recognised.
+/// Reads a workflow, a platform or a scenario, by default recognised from the content. Returns the value and warnings.
 #[pyfunction]
 #[pyo3(signature = (path, format = None, kind = None))]
 pub(crate) fn read(
@@ -83,7 +83,7 @@ pub(crate) fn read(
     Ok((object, listener.warnings()))
 }
 
-/// The platform that a file with both workflow and processors brings along.
+/// The platform of an instance file, which has both workflow and processors; none for other files.
 #[pyfunction]
 pub(crate) fn platform_of(path: &str) -> PyResult<Option<Platform_>> {
     let place = PathBuf::from(path);
@@ -99,7 +99,7 @@ pub(crate) fn platform_of(path: &str) -> PyResult<Option<Platform_>> {
     Ok(Some(Platform_::of(platform, None)))
 }
 
-/// Workflow and platform of a recorded run of another engine.
+/// Workflow, platform and warnings from the records of another engine.
 #[pyfunction]
 pub(crate) fn import_run(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Plans and runs as Python keeps them.
+//! The Python classes of plans and runs.
 
 use crate::errors::{self, input};
 use crate::workflow::{task_of, texts};
@@ -111,7 +111,7 @@ impl Placements {
         Ok(columns)
     }
 
-    /// Seconds in which the cores of each host compute, over those it has until the end.
+    /// By host: share of its core-seconds until `end` in which tasks run.
     fn utilisation(&self, end: f64) -> Vec<(String, f64)> {
         let mut busy = vec![0.0; self.platform.hosts().len()];
         for placement in self.schedule.placements.iter().flatten() {
@@ -123,7 +123,7 @@ impl Placements {
     }
 }
 
-/// Bytes of a picture that a notebook keeps.
+/// Largest picture for a notebook, in bytes.
 const SMALL: usize = 300_000;
 
 fn drawn(chart: &Chart, small: bool) -> String {
@@ -132,7 +132,7 @@ fn drawn(chart: &Chart, small: bool) -> String {
     if !small || svg.len() < SMALL {
         return svg;
     }
-    // One area for each host or cluster instead of a row for each processor.
+    // Too large: one area for each host or cluster instead of a row for each processor.
     gantt::svg(chart, &SvgOptions { most_rows: 0, most_arrows: 0, ..usual })
 }
 
@@ -148,9 +148,9 @@ fn shares(platform: &Platform, busy: &[f64], end: f64) -> Vec<(String, f64)> {
 #[pyclass(subclass, frozen, name = "Plan", module = "slackline._native")]
 pub(crate) struct Plan_ {
     placements: Placements,
-    ground: Option<ProblemSource>,
+    source: Option<ProblemSource>,
     algorithm: &'static str,
-    /// Whether it is the best of those that were asked for together.
+    /// Whether it is the best of the plans of its request.
     best: bool,
     bound: f64,
     cost: f64,
@@ -170,7 +170,7 @@ impl Plan_ {
         let (workflow, platform) = (loaded.workflow.clone(), loaded.platform.clone());
         Plan_ {
             placements: Placements::new(workflow, platform, schedule),
-            ground: ProblemSource::of(loaded, &given.request.models),
+            source: ProblemSource::of(loaded, &given.request.models),
             algorithm: planned.algorithm.name,
             best,
             bound,
@@ -218,7 +218,7 @@ impl Plan_ {
         self.cost
     }
 
-    /// Limits that are missed, in words.
+    /// Limits that the plan misses, as text.
     #[getter]
     fn missed(&self) -> Vec<String> {
         self.missed.clone()
@@ -228,10 +228,10 @@ impl Plan_ {
     #[getter]
     fn schedule_json(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
-            let Some(ground) = &self.ground else {
+            let Some(source) = &self.source else {
                 return Err(errors::refused("this plan cannot be written"));
             };
-            let problem = ground.problem()?;
+            let problem = source.problem()?;
             let mut document = Vec::new();
             schedule_json::write(&problem, &self.placements.schedule, &mut document)
                 .map_err(input)?;
@@ -255,7 +255,7 @@ impl Plan_ {
         self.placements.utilisation(self.makespan)
     }
 
-    /// Transfers that the plan counts with, as rows: file, from, to, bytes, start, finish.
+    /// Planned transfers, as rows: file, from, to, bytes, start, finish.
     fn transfers(&self) -> Vec<(String, String, String, f64, f64, f64)> {
         let Placements { workflow, platform, schedule, .. } = &self.placements;
         let name = |host| platform.host(host).name.to_string();
@@ -266,14 +266,14 @@ impl Plan_ {
         schedule.transfers.iter().map(row).collect()
     }
 
-    /// A Gantt chart; a small one leaves out processors rather than be large.
+    /// A Gantt chart as SVG; with `small`, processors are summarised where it would be large.
     #[pyo3(signature = (small = false))]
     fn svg(&self, py: Python<'_>, small: bool) -> PyResult<String> {
         py.detach(|| {
-            let Some(ground) = &self.ground else {
+            let Some(source) = &self.source else {
                 return Err(errors::refused("this plan cannot be drawn"));
             };
-            let problem = ground.problem()?;
+            let problem = source.problem()?;
             let mut chart = Chart::of_schedule(&problem, &self.placements.schedule);
             if self.bound.is_finite() {
                 chart = chart.with_bound(self.bound);
@@ -289,7 +289,7 @@ impl Plan_ {
 #[pyclass(subclass, frozen, name = "Run", module = "slackline._native")]
 pub(crate) struct Run_ {
     placements: Placements,
-    ground: Option<ProblemSource>,
+    source: Option<ProblemSource>,
     policy: String,
     finished: bool,
     why: Option<String>,
@@ -305,7 +305,7 @@ pub(crate) struct Run_ {
 impl Run_ {
     fn with(
         loaded: Arc<Loaded>,
-        ground: Option<ProblemSource>,
+        source: Option<ProblemSource>,
         ran: Ran,
         folder: Option<&Path>,
     ) -> Run_ {
@@ -314,7 +314,7 @@ impl Run_ {
         let (workflow, platform) = (outcome.workflow, loaded.platform.clone());
         Run_ {
             placements: Placements::new(workflow, platform, outcome.schedule),
-            ground,
+            source,
             policy: name,
             finished: why.is_none(),
             why,
@@ -340,8 +340,8 @@ impl Run_ {
     pub(crate) fn of_session(session: &RunSession, ran: Ran, folder: Option<&Path>) -> Run_ {
         let loaded = Arc::new(session.loaded.clone());
         let inputs = Inputs::of(&loaded.platform);
-        let ground = ProblemSource { loaded: loaded.clone(), charges: session.charges(), inputs };
-        Run_::with(loaded, Some(ground), ran, folder)
+        let source = ProblemSource { loaded: loaded.clone(), charges: session.charges(), inputs };
+        Run_::with(loaded, Some(source), ran, folder)
     }
 }
 
@@ -410,7 +410,7 @@ impl Run_ {
         self.placements.columns(py)
     }
 
-    /// Share of its cores' time in which each host computed, what came to nothing included.
+    /// By host: share of its core-seconds in which tasks ran, including wasted work.
     fn shares(&self) -> Vec<(String, f64)> {
         let Placements { platform, host_of, .. } = &self.placements;
         if self.trace.records().is_empty() {
@@ -469,14 +469,14 @@ impl Run_ {
         })
     }
 
-    /// A Gantt chart; a small one leaves out processors rather than be large.
+    /// A Gantt chart as SVG; with `small`, processors are summarised where it would be large.
     #[pyo3(signature = (small = false))]
     fn svg(&self, py: Python<'_>, small: bool) -> PyResult<String> {
         py.detach(|| {
-            let Some(ground) = &self.ground else {
+            let Some(source) = &self.source else {
                 return Err(errors::refused("this run cannot be drawn"));
             };
-            let problem = ground.problem()?;
+            let problem = source.problem()?;
             let mut chart = Chart::of_trace(&problem, &self.trace)
                 .with_traced_transfers(&problem, &self.trace)
                 .without_idle_hosts();

@@ -27,8 +27,8 @@ impl Aheft {
         Aheft { planner: planner.into(), transfers, schedule: Schedule::default(), gain: 0.0 }
     }
 
-    /// One that continues from what somebody else has planned, for gains of this share.
-    pub(crate) fn going_on(schedule: Schedule, transfers: Transfers, gain: f64) -> Aheft {
+    /// A policy that continues from a plan of another, and re-plans for gains of at least this share.
+    pub(crate) fn continuing(schedule: Schedule, transfers: Transfers, gain: f64) -> Aheft {
         Aheft { schedule, gain, ..Aheft::new(&HEFT, transfers) }
     }
 

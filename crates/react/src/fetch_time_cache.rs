@@ -9,7 +9,7 @@ pub(crate) struct FetchTimeCache<'a> {
     now: &'a Situation,
     /// The places where some of the files lie or arrive, in order.
     places: Vec<HostId>,
-    /// By group of hosts of the network; not a number where nobody has asked.
+    /// By group of hosts of the network; NaN where not computed yet.
     seconds: Vec<f64>,
 }
 

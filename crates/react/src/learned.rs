@@ -49,7 +49,7 @@ pub fn error_of_median(deviation: f64, samples: usize) -> f64 {
     1.2533 * deviation / (samples as f64).sqrt()
 }
 
-/// See the module's head.
+/// Estimates learned during a run, with their samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LearnedFigures {
     /// Real over estimated seconds.

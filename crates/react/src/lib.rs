@@ -13,7 +13,7 @@
 //! let entry = find("gtp/c").ok_or("no such policy")?;
 //! let planner = slackline_schedule::registry::find("heft").ok_or("no such planner")?;
 //! let policy = entry.policy(&Options::new(planner))?;
-//! assert_eq!(policy.monitoring(), Monitoring::OnWakeUp); // it looks at intervals
+//! assert_eq!(policy.monitoring(), Monitoring::OnWakeUp); // it observes at intervals
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -1,4 +1,4 @@
-//! Simulation of plans, offered to policies by whoever runs them; a policy knows no simulator itself.
+//! Simulation of plans, given to policies by the caller; this crate does not depend on a simulator.
 
 use crate::policy::{Plan, Policy};
 use crate::situation::Situation;

@@ -305,7 +305,7 @@ pub trait Policy {
         true
     }
 
-    /// Whether it looks at how far things are; what it does not ask for is not measured.
+    /// Whether it uses the progress of tasks and transfers; otherwise that is not measured.
     fn looks_at_progress(&self) -> bool {
         true
     }

@@ -1,7 +1,7 @@
 //! `qos`: keeps a plan under budget and deadline.
 //!
 //! Plans with a method for limits (the planner given if it is one, else DBCS under a deadline and HBCS
-//! under a budget alone), and looks at the plan again, as selective rescheduling does, when a task starts
+//! under a budget alone), and reconsiders the plan, as selective rescheduling does, when a task starts
 //! later than its slack allows, a host is lost or a lease is late. While the present plan is still
 //! expected to keep the limits it stays, with its dates moved, unless it was made when hosts were away
 //! that come now because there was none before. Else the rest is planned again, with all
@@ -26,7 +26,7 @@ use std::collections::HashMap;
 /// Part of its set-up time by which a machine may be late.
 const GRACE: f64 = 0.01;
 
-/// See the module's head.
+/// The policy `qos`: a plan that is kept under a budget and a deadline.
 pub struct Qos {
     planner: Planner,
     transfers: Transfers,
@@ -114,7 +114,7 @@ fn price(now: &Situation, procs: &[ProcId]) -> f64 {
     hosts.filter(|h| !now.platform.class(h.class).is_billed_whole()).map(|h| h.price).sum()
 }
 
-/// The method for limits where nobody names one, and where many plans at once take too long.
+/// The default method for limits, and where many plans at once take too long.
 fn quick(limits: &Limits) -> &'static Algorithm {
     match limits.deadline {
         Some(_) => &dbcs::DBCS,

@@ -128,6 +128,20 @@ impl Ready {
         self.tasks.iter().map(|(_, task)| *task).collect()
     }
 
+    /// The tasks that were ready when last seen, in order; some may have begun since.
+    pub(crate) fn seen(&self) -> impl Iterator<Item = (u64, TaskId)> + '_ {
+        self.tasks.iter().copied()
+    }
+
+    /// Forgets those of some tasks that have begun.
+    pub(crate) fn forget_begun(&mut self, now: &Situation, seen: Vec<(u64, TaskId)>) {
+        for entry in seen {
+            if !now.is_ready(entry.1) {
+                self.tasks.remove(&entry);
+            }
+        }
+    }
+
     /// Whether no task is ready that has not begun as far as is known.
     pub(crate) fn is_empty(&self) -> bool {
         self.tasks.is_empty()

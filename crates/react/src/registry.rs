@@ -22,7 +22,7 @@ pub struct Options {
     pub planner: Planner,
     /// When inputs travel, unless given as `transfers`.
     pub transfers: Transfers,
-    /// Time between looks, for policies that look periodically, unless given as `period`.
+    /// Time between evaluations of periodic policies, unless given as `period`.
     pub period: Period,
     /// Parameters by name and text; a policy takes those it has.
     pub given: Given,
@@ -70,7 +70,7 @@ pub struct Entry {
 
 impl Entry {
     /// Whether it draws random numbers.
-    pub fn draws_lots(&self) -> bool {
+    pub fn is_randomised(&self) -> bool {
         heuristics::ALL.iter().any(|(heuristic, ..)| heuristic.name == self.name)
     }
 
@@ -98,7 +98,7 @@ impl Entry {
         }
     }
 
-    /// It looks at the platform when it wakes up; others are told of each change.
+    /// Whether the policy is periodic: it observes the platform when it wakes up. Others are notified of each change.
     pub fn looks(&self, options: &Options) -> bool {
         self.policy(options).is_ok_and(|p| p.monitoring() == Monitoring::OnWakeUp)
     }
@@ -116,7 +116,7 @@ const PERIOD: Parameter = Parameter::new(
     "period",
     Kind::Text,
     "0.1",
-    "time between two looks: a part of the planned makespan, or with a unit, e.g. 30s",
+    "time between two evaluations: a part of the planned makespan, or with a unit, e.g. 30s",
 );
 
 const THRESHOLD: Parameter = Parameter::new(

@@ -26,6 +26,8 @@ pub(crate) struct Reservations {
     ends: BTreeMap<TaskId, f64>,
     /// Last reserving task, its date, and the number of postponements.
     last: Option<(TaskId, f64, u32)>,
+    /// Ready tasks that were to start, as the ready tasks have them.
+    started: Vec<(u64, TaskId)>,
 }
 
 /// A task that has begun.
@@ -50,18 +52,20 @@ struct Present<'a, 'p> {
     idle: Vec<bool>,
     room: Room,
     running: Vec<Running>,
+    /// By host: what runs there, by its place among all that runs.
+    running_on: Vec<Vec<u32>>,
     /// By processor: when the last of those that run there is expected to end.
     busy_until: Vec<f64>,
+    /// By host: idle cores, and memory that is free; none where no core is idle.
+    free: Vec<(usize, u64)>,
     /// The most memory that is free on a host with an idle core.
     free_memory: u64,
 }
 
 impl Present<'_, '_> {
-    /// The lowest idle cores of a host, as many as a task needs.
-    fn cores(&self, host: HostId, width: usize) -> Option<Vec<ProcId>> {
-        let procs = self.problem.procs_of(host).map(ProcId);
-        let free: Vec<ProcId> = procs.filter(|p| self.idle[p.index()]).take(width).collect();
-        (free.len() == width).then_some(free)
+    /// The idle cores of a host.
+    fn cores(&self, host: HostId) -> impl Iterator<Item = ProcId> + '_ {
+        self.problem.procs_of(host).map(ProcId).filter(|p| self.idle[p.index()])
     }
 
     /// Cores of a host that are idle at a date if nothing else begins.
@@ -124,7 +128,12 @@ impl Present<'_, '_> {
             r.procs.iter().any(|p| cores.contains(&p.0))
                 || r.uses.iter().any(|(pool, _)| takes(*pool))
         };
-        let mut ends: Vec<&Running> = self.running.iter().filter(concerns).collect();
+        let is_shared = |&(pool, _): &(PoolId, u64)| self.now.pools.all()[pool as usize].is_shared;
+        let mut ends: Vec<&Running> = if uses.iter().any(is_shared) {
+            self.running.iter().filter(concerns).collect()
+        } else {
+            self.running_on[host.index()].iter().map(|&at| &self.running[at as usize]).collect()
+        };
         ends.sort_by(|a, b| a.end.total_cmp(&b.end));
         let mut held: Vec<u64> = uses.iter().map(|(pool, _)| self.room.held(*pool)).collect();
         let mut over = 0;
@@ -151,24 +160,36 @@ impl Present<'_, '_> {
         for proc in &running.procs {
             let until = &mut self.busy_until[proc.index()];
             *until = until.max(running.end);
+            let own = &mut self.running_on[self.problem.host_of(*proc).index()];
+            let at = self.running.len() as u32;
+            if own.last() != Some(&at) {
+                own.push(at);
+            }
         }
         self.running.push(running);
     }
 
-    /// Recomputes the most memory that is free on a host with an idle core.
-    fn see_memory(&mut self) {
-        let open = |host: &HostId| self.problem.procs_of(*host).any(|p| self.idle[p as usize]);
-        let hosts = self.problem.platform().host_ids().filter(open);
-        let free = |host: HostId| match self.now.pools.memory_of(host) {
+    /// Looks again at what is free on a host.
+    fn see_host(&mut self, host: HostId) {
+        let idle = self.problem.procs_of(host).filter(|&p| self.idle[p as usize]).count();
+        let free = match self.now.pools.memory_of(host) {
+            _ if idle == 0 => 0,
             Some(pool) => self.capacity(pool).saturating_sub(self.room.held(pool)),
             None => u64::MAX,
         };
-        self.free_memory = hosts.map(free).max().unwrap_or(0);
+        self.free[host.index()] = (idle, free);
+    }
+
+    /// Recomputes the most memory that is free on a host with an idle core.
+    fn see_memory(&mut self) {
+        self.free_memory = self.free.iter().map(|(_, free)| *free).max().unwrap_or(0);
     }
 
     /// Whether some host with an idle core has the memory for a task that begins now.
     fn may_begin(&self, task: TaskId, width: usize) -> bool {
-        whole_up(self.now.workflow.memory_at(task, width as u32)) <= self.free_memory
+        let bytes = self.now.workflow.memory_at(task, width as u32);
+        // Clearly too much: no need for whole numbers.
+        bytes <= self.free_memory as f64 * 1.001 + 1.0 && whole_up(bytes) <= self.free_memory
     }
 }
 
@@ -182,15 +203,28 @@ impl Reservations {
         decisions: &mut Vec<Decision>,
     ) {
         let Some(room) = Room::of(now) else { return };
+        ready.forget_begun(now, std::mem::take(&mut self.started));
         let begun: Vec<TaskId> = now.tasks.begun().filter(|&t| now.parents_done(t)).collect();
         self.ends.retain(|task, _| begun.binary_search(task).is_ok());
         let idle = ready_dispatch::idle_procs(now);
         if !idle.contains(&true) {
             return;
         }
+        let hosts = problem.platform().hosts().len();
         let (running, busy_until) = (Vec::new(), vec![f64::NEG_INFINITY; idle.len()]);
-        let mut present =
-            Present { problem, now, idle, room, running, busy_until, free_memory: u64::MAX };
+        let (running_on, free, free_memory) = (vec![Vec::new(); hosts], vec![(0, 0); hosts], 0);
+        let mut present = Present {
+            problem,
+            now,
+            idle,
+            room,
+            running,
+            running_on,
+            busy_until,
+            free,
+            free_memory,
+        };
+        problem.platform().host_ids().for_each(|host| present.see_host(host));
         present.see_memory();
         for task in begun {
             let Some(procs) = now.task(task).procs() else { continue };
@@ -208,16 +242,22 @@ impl Reservations {
         }
         let mut reserved: Option<Reserved> = None;
         let mut left = present.idle.iter().filter(|idle| **idle).count();
-        for task in ready.in_order(now) {
+        let mut gone = Vec::new();
+        for (key, task) in ready.seen() {
             if left == 0 {
                 break;
             }
             let width = now.workflow.width(task).0 as usize;
-            let found = if present.may_begin(task, width) {
-                best_now(&present, task, width, reserved.as_ref())
-            } else {
-                None
-            };
+            let may_begin = present.may_begin(task, width);
+            if !may_begin && reserved.is_some() {
+                continue;
+            }
+            if !now.is_ready(task) {
+                gone.push((key, task));
+                continue;
+            }
+            let found =
+                if may_begin { best_now(&present, task, width, reserved.as_ref()) } else { None };
             match found {
                 Some((end, procs)) => {
                     procs.iter().for_each(|proc| present.idle[proc.index()] = false);
@@ -226,13 +266,17 @@ impl Reservations {
                     let uses = now.uses(task, &procs);
                     self.ends.insert(task, end);
                     decisions.push(Decision::Start { task, procs: procs.as_slice().into() });
+                    self.started.push((key, task));
+                    let hosts = problem.hosts_of(&procs);
                     present.add(Running { end, procs, uses });
+                    hosts.into_iter().for_each(|host| present.see_host(host));
                     present.see_memory();
                 }
                 None if reserved.is_none() => reserved = self.reserve(&present, task, width),
                 None => {}
             }
         }
+        ready.forget_begun(now, gone);
         if reserved.is_none() {
             self.last = None;
         }
@@ -253,16 +297,17 @@ impl Reservations {
                 continue;
             }
             let Some(first) = problem.procs_of(host).next().map(ProcId) else { continue };
-            let procs: Vec<ProcId> = problem.procs_of(host).map(ProcId).take(width).collect();
-            let uses = now.uses(task, &procs);
             let seconds =
                 gather(host).max(now.seconds_to_lease(host)) + problem.exec_on(task, first);
-            if !seconds.is_finite() {
+            let worth = |end: f64| best.as_ref().is_none_or(|(least, _)| approx::lt(end, *least));
+            if !seconds.is_finite() || !worth(now.now + seconds) {
                 continue;
             }
+            let procs: Vec<ProcId> = problem.procs_of(host).map(ProcId).take(width).collect();
+            let uses = now.uses(task, &procs);
             let date = present.earliest(host, width, &uses, seconds);
             let end = date + seconds;
-            if end.is_finite() && best.as_ref().is_none_or(|(least, _)| approx::lt(end, *least)) {
+            if end.is_finite() && worth(end) {
                 best = Some((end, Reserved { host, date, width, uses, strict: false }));
             }
         }
@@ -289,21 +334,25 @@ fn best_now(
     let (problem, now) = (present.problem, present.now);
     let mut gather = ready_dispatch::gathers(now, task);
     let mut best: Option<(f64, Vec<ProcId>)> = None;
+    let bytes = whole_up(now.workflow.memory_at(task, width as u32));
     for host in problem.platform().host_ids() {
-        if now.shuns(task, host) {
+        let (idle, free) = present.free[host.index()];
+        if idle < width || free < bytes || now.shuns(task, host) {
             continue;
         }
-        let Some(procs) = present.cores(host, width) else { continue };
-        let uses = now.uses(task, &procs);
-        if !present.room.holds(now, &uses) {
-            continue;
-        }
+        let Some(first) = present.cores(host).next() else { continue };
         let wait = gather(host).max(now.seconds_to_lease(host));
-        let seconds = wait + problem.exec_on(task, procs[0]);
+        let seconds = wait + problem.exec_on(task, first);
         let end = now.now + seconds;
         if !seconds.is_finite()
-            || approx::gt(now.pools.in_window(host, now.now, seconds), now.now)
             || best.as_ref().is_some_and(|(least, _)| !approx::lt(end, *least))
+            || approx::gt(now.pools.in_window(host, now.now, seconds), now.now)
+        {
+            continue;
+        }
+        let procs: Vec<ProcId> = present.cores(host).take(width).collect();
+        let uses = now.uses(task, &procs);
+        if !present.room.holds(now, &uses)
             || reserved.is_some_and(|r| !present.keeps(r, host, end, &uses, width))
         {
             continue;

@@ -553,7 +553,7 @@ impl Situation {
     }
 
     /// Seconds until the data of an edge is on a host, from the best holders, when the transfer
-    /// begins or continues now; infinite when nobody alive has it. `reuse` allows other sources
+    /// begins or continues now; infinite when no living host has it. `reuse` allows other sources
     /// than the host where the producer ran.
     pub fn fetch_seconds(&self, edge: EdgeId, to: HostId, fetch: &Fetch<'_>) -> f64 {
         let files = self.workflow.edge_files(edge);

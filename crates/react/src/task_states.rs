@@ -29,7 +29,7 @@ impl Deref for TaskStates {
 }
 
 impl TaskStates {
-    /// The tasks of a workflow that nobody has begun.
+    /// The states of a workflow in which no task has begun.
     pub(crate) fn new(workflow: &Workflow) -> TaskStates {
         let mut states = TaskStates::default();
         states.states.reserve_exact(workflow.len());

@@ -84,7 +84,7 @@ fn is_trouble(event: &Event) -> bool {
 }
 
 /// Final results of tasks that have just ended go to the host where inputs lie; after trouble all that
-/// are still missing there. Gives the tasks whose results nobody has any more: they are done again.
+/// are still missing there. Returns the tasks whose results no host has any more: they are done again.
 fn collect_results(
     events: &[Event],
     now: &Situation,

@@ -22,16 +22,16 @@ use std::cell::Cell;
 /// Expected remaining time of an overdue task, as a share of the time it has had.
 const OVERDUE: f64 = 0.5;
 
-/// Least seconds until tasks that were left where they are are looked at again.
+/// Least seconds until tasks that were left where they are are considered again.
 const SOON: f64 = 0.05;
 
-/// Most tasks that are left where they are in one look.
+/// Most tasks that are left where they are in one evaluation.
 const OFFERS: usize = 32;
 
-/// Most tasks of a queue that are looked at before one.
+/// Most tasks of a queue that are considered before one.
 const DEPTH: usize = 64;
 
-/// See the module's head.
+/// The policy `work-stealing`: a plan, from which idle processors take ready tasks of others.
 pub struct WorkStealing {
     /// Policy that makes the plan.
     inner: Box<dyn Policy>,

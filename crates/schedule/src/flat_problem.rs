@@ -40,7 +40,7 @@ impl Links {
     }
 }
 
-/// See the module's head.
+/// The unfinished part of a problem. Variables of this type are named `compact`.
 #[derive(Clone, Debug)]
 pub(crate) struct FlatProblem {
     /// The unfinished tasks in topological order.
@@ -412,7 +412,7 @@ fn network_is_free(problem: &Problem<'_>) -> bool {
     network.latency.iter().all(|&l| l == 0.0) && network.bandwidth.iter().all(|b| b.is_infinite())
 }
 
-/// Per processor: from when planners use it, and from when anyone could.
+/// Per processor: when it is free for planners, and when it could be free at the earliest.
 pub(crate) fn availability(problem: &Problem<'_>) -> (Vec<f64>, Vec<f64>) {
     let mut avail: Vec<f64> = problem.proc_ids().map(|p| problem.available_from(p)).collect();
     let mut certain = avail.clone();

@@ -42,7 +42,7 @@ struct Step {
 /// The plan with the dates that the problem gives it; tasks without a place stay without.
 pub fn retimed(problem: &Problem<'_>, schedule: &Schedule) -> Schedule {
     let retiming = Retiming::new(problem, schedule);
-    let finish = retiming.finishes(|seconds| seconds);
+    let finish = retiming.finishes(|_, seconds| seconds);
     let mut retimed = schedule.clone();
     // What runs or is done may be elsewhere than the plan had it.
     for (task, fixed) in problem.state().fixed.iter().enumerate() {
@@ -176,7 +176,7 @@ impl Retiming {
     }
 
     /// The ends of the tasks when `actual` gives the time of each from its estimate.
-    fn finishes(&self, mut actual: impl FnMut(f64) -> f64) -> Vec<f64> {
+    fn finishes(&self, mut actual: impl FnMut(TaskId, f64) -> f64) -> Vec<f64> {
         let mut finish = Vec::with_capacity(self.steps.len());
         let mut shared = self.shared.as_ref().map(|shared| (shared.held.clone(), &shared.uses));
         let mut begun: Vec<f64> = Vec::new();
@@ -185,7 +185,7 @@ impl Retiming {
             for &(before, gap) in self.waits_of(index) {
                 start = start.max(finish[before as usize] + gap);
             }
-            let seconds = actual(step.seconds);
+            let seconds = actual(step.task, step.seconds);
             if let Some((held, uses)) = &mut shared {
                 let (uses, hosts) = &uses[index];
                 for &(pool, _) in uses.iter().filter(|_| seconds > 0.0) {
@@ -204,7 +204,12 @@ impl Retiming {
     }
 
     /// End of the last task when `actual` gives the time of each from its estimate.
-    pub fn makespan(&self, actual: impl FnMut(f64) -> f64) -> f64 {
+    pub fn makespan(&self, mut actual: impl FnMut(f64) -> f64) -> f64 {
+        self.makespan_by_task(|_, seconds| actual(seconds))
+    }
+
+    /// End of the last task when `actual` gives the time of each from the task and its estimate.
+    pub fn makespan_by_task(&self, actual: impl FnMut(TaskId, f64) -> f64) -> f64 {
         self.finishes(actual).into_iter().fold(self.past, f64::max)
     }
 
@@ -214,7 +219,7 @@ impl Retiming {
         if count == 0 {
             return 0.0;
         }
-        let early = self.finishes(|seconds| seconds);
+        let early = self.finishes(|_, seconds| seconds);
         let mut late = vec![planned; count];
         for index in (0..count).rev() {
             let start = late[index] - self.steps[index].seconds;

@@ -3,8 +3,8 @@
 //! Each sample draws the actual time of every unfinished task as `estimate * (1 + e)` and follows the plan: the
 //! same processors, the same order on each of them, every task as soon as its processors are free and its data
 //! has arrived. The error `e` is uniform in `[-q, q]`, where `1 - q` is the quality of information of the
-//! estimates. Samples are independent streams of the seed, so that threads do not change the figures. O(v + e)
-//! per sample.
+//! estimates. Samples are independent streams of the seed, so that threads do not change the figures. Linear in tasks
+//! and edges per sample.
 
 use crate::best::in_pool;
 use crate::registry::Request;
@@ -16,7 +16,7 @@ use slackline_model::{Problem, Schedule, rng};
 /// Distribution of the errors of estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunTimeError {
-    /// Largest relative error, at least 0 and below 1 (0.2: between 80 % and 120 % of the estimate).
+    /// Largest relative error q, from 0 to 1 (0.2: between 80 % and 120 % of the estimate); others are clamped.
     pub largest: f64,
     /// Number of samples.
     pub samples: u64,
@@ -28,7 +28,7 @@ impl Default for RunTimeError {
     }
 }
 
-/// The makespan under errors.
+/// The makespan under errors, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Robustness {
     /// End of the last task as planned.
@@ -44,7 +44,7 @@ pub struct Robustness {
     pub slack: f64,
 }
 
-/// The figures of a plan; an incomplete schedule counts with the tasks it has.
+/// The robustness of a plan; of an incomplete schedule, that of the tasks it has. Without samples all are as planned.
 pub fn robustness(
     problem: &Problem<'_>,
     schedule: &Schedule,

@@ -1,5 +1,5 @@
-//! Running graphs of activities, in the spirit of SimDAG: jobs, dependencies, states, watch
-//! points; no processes.
+//! Runs of graphs of activities, as in SimDAG: jobs (an activity with its dependencies), states, watch points; no
+//! processes.
 //!
 //! A job may be created without a place and be placed while the simulation runs, so that a
 //! scheduler can simulate up to a watch point, react, and continue. Jobs that become ready at one
@@ -17,7 +17,7 @@ use thiserror::Error;
 pub enum JobState {
     /// Has no place, and waits for others.
     NotScheduled,
-    /// Has no place; all it waits for is done.
+    /// Has no place; all jobs it waits for are done.
     Schedulable,
     /// Has a place, and waits for others or for its date.
     Scheduled,
@@ -35,13 +35,13 @@ pub enum GraphError {
     /// The simulation itself refuses.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// Circle of waiting.
+    /// Jobs wait for each other in a circle.
     #[error(transparent)]
     Cycle(#[from] CycleError),
     /// A job started and can no longer be changed.
     #[error("job {0} has started: it cannot be {1} any more")]
     Started(u32, &'static str),
-    /// The platform changes more often than anybody would wait for.
+    /// The platform has changed more often than [`GraphRun::give_up_after`] allows.
     #[error(
         "given up at {date:.6e} s: the platform has changed {changes} times and {left} {} not ended; \
          is an amount or a date far too large, or a period far too short?",
@@ -63,11 +63,13 @@ pub enum GraphError {
 #[derive(Clone, Debug)]
 struct Job {
     activity: Option<Activity>,
+    /// Date, in seconds, before which it does not start; negative infinity once it has waited for it.
     not_before: f64,
-    /// Jobs before it that are not done.
+    /// Number of jobs before it that are not done.
     pending: u32,
     successors: Vec<u32>,
     state: JobState,
+    /// Dates in seconds; not a number before they are known.
     start: f64,
     finish: f64,
     handle: Option<ActivityId>,
@@ -78,18 +80,19 @@ struct Job {
 pub struct GraphRun {
     simulation: Simulation,
     jobs: Vec<Job>,
-    /// Placed jobs without anything to wait for but their date.
+    /// Placed jobs that wait for nothing but their date; entries may be out of date.
     ready: BinaryHeap<Reverse<u32>>,
     watched: BTreeSet<(u32, JobState)>,
     changed: Vec<(u32, JobState)>,
+    /// Whether a watch point was reached.
     hit: bool,
-    /// Changes of the platform so far, and how many may be.
+    /// Changes of the platform so far, and the most that are allowed.
     changes: u64,
     most_changes: Option<u64>,
 }
 
 impl GraphRun {
-    /// No jobs yet.
+    /// A run without jobs.
     pub fn new(simulation: Simulation) -> Self {
         GraphRun {
             simulation,
@@ -133,7 +136,7 @@ impl GraphRun {
         &mut self.simulation
     }
 
-    /// Gives up after so many changes of the platform.
+    /// Limits the changes of the platform: after more, [`GraphRun::simulate`] fails.
     pub fn give_up_after(&mut self, changes: u64) {
         self.most_changes = Some(changes);
     }
@@ -179,7 +182,7 @@ impl GraphRun {
         Ok(())
     }
 
-    /// Says what a job is and where; a failed one starts again from the beginning.
+    /// Sets the activity of a job, which includes its place; a failed one starts again from the beginning.
     pub fn place(&mut self, job: u32, activity: impl Into<Activity>) -> Result<(), GraphError> {
         let target = &mut self.jobs[job as usize];
         if matches!(target.state, JobState::Running | JobState::Done) {
@@ -193,7 +196,7 @@ impl GraphRun {
         Ok(())
     }
 
-    /// Takes a job's place away; one under way fails.
+    /// Removes the activity of a job; one that runs is cancelled and fails.
     pub fn unplace(&mut self, job: u32) -> Result<(), GraphError> {
         let target = &mut self.jobs[job as usize];
         match target.state {
@@ -216,7 +219,7 @@ impl GraphRun {
         Ok(())
     }
 
-    /// Lets [`GraphRun::simulate`] stop when a job enters a state; once.
+    /// Sets a watch point: [`GraphRun::simulate`] stops when a job enters a state for the first time from now.
     pub fn watch(&mut self, job: u32, state: JobState) {
         self.watched.insert((job, state));
     }
@@ -246,7 +249,7 @@ impl GraphRun {
         self.jobs.len()
     }
 
-    /// No jobs.
+    /// Whether there are no jobs.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
@@ -271,6 +274,7 @@ impl GraphRun {
             }
             for k in 0..self.simulation.events().len() {
                 match self.simulation.events()[k] {
+                    // Odd tags are waits for a date, even ones jobs; see `start_ready`.
                     Event::Done { tag, .. } if tag % 2 == 1 => {
                         self.ready.push(Reverse((tag / 2) as u32));
                     }

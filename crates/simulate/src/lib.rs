@@ -1,9 +1,9 @@
 //! The fluid simulator: computations, transfers, disk operations and parallel tasks share
 //! resources; the simulator computes their rates and the dates at which they end.
 //!
-//! From the inside out: [`solver`] shares capacities, [`kernel`] lets time pass over the shares,
-//! [`simulation`] knows hosts, links and disks under the rules of [`models`], [`graph`] runs
-//! activities that wait for each other, [`process`] concurrent processes that are programs. Nothing here knows about schedules.
+//! From the inside out: [`solver`] shares capacities among activities, [`kernel`] advances time at these rates,
+//! [`simulation`] adds hosts, links and disks under the rules of [`models`], [`graph`] runs activities that wait for
+//! each other, [`process`] runs concurrent `async` functions. Nothing here depends on schedules.
 //!
 //! Two computations on one core share it:
 //!

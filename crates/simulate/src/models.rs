@@ -11,7 +11,7 @@ use thiserror::Error;
 /// Share of the way back that acknowledgements take.
 pub(crate) const ACKNOWLEDGEMENTS: f64 = 0.05;
 
-/// The settings that [`Models::set`] knows, for whoever misspells one.
+/// The settings that [`Models::set`] accepts, for the error of an unknown one.
 const KEYS: &[&str] = &[
     "preset",
     "ptask/charge-local",

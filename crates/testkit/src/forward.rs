@@ -1,6 +1,6 @@
-//! Methods that a wrapping backend leaves to the inner one.
+//! Forwarding of methods from a wrapping backend to the inner one.
 
-/// The named methods of a backend, done by its `inner` one.
+/// Implements the named methods of [`slackline_engine::Backend`] by calls of the field `inner`.
 #[macro_export]
 macro_rules! forward {
     ($($method:ident)*) => { $($crate::forward!(@$method);)* };

@@ -1,5 +1,5 @@
-//! Small worlds in the manner of the GTP thesis: unrelated machines, one undirected link per
-//! pair that carries one transfer at a time.
+//! Small platforms in the style of the GTP thesis: unrelated machines, and one undirected link per pair that carries one
+//! transfer at a time.
 
 use slackline_engine::{Backend, Execution, Outcome, RunSnapshot, Settings, Simulated};
 use slackline_model::platform::{
@@ -10,7 +10,8 @@ use slackline_react::Policy;
 use slackline_simulate::Models;
 use std::sync::Arc;
 
-/// Changes of the world: `(date, what, level)`. A host at level 0 is off for ever.
+/// A change of level: `(host, date, level)` or `(host, host, date, level)`; dates in seconds. Level 0 turns a host off for
+/// ever.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
     Host(usize, f64, f64),
@@ -25,7 +26,7 @@ fn profile(events: Vec<(f64, f64)>) -> Option<Arc<Profile>> {
     Some(Arc::new(Profile::once(events).unwrap()))
 }
 
-/// Machines `p1..` of speed 1, links of bandwidth 1, and what changes when.
+/// A platform of machines `p1`, `p2`, … of speed 1 and links of bandwidth 1, with these changes.
 pub fn grid(hosts: usize, changes: &[Change]) -> Platform {
     let mut b = PlatformBuilder::new("grid");
     let zone = b.add_zone(None, "grid-zone", RoutingKind::Full).unwrap();
@@ -63,8 +64,7 @@ pub fn grid(hosts: usize, changes: &[Change]) -> Platform {
     b.build().unwrap()
 }
 
-/// Gives a policy and a backend for a world where tasks take exactly as long as estimated (at
-/// full speed) to whoever wants to run them.
+/// Calls `run` with a simulated backend in which tasks take exactly as long as estimated (at full speed).
 pub fn with_backend<T>(
     workflow: &Workflow,
     platform: &Platform,
@@ -80,7 +80,7 @@ pub fn with_backend<T>(
     run(&mut backend)
 }
 
-/// Runs a policy in such a world.
+/// Runs a policy on such a backend.
 pub fn simulate(
     workflow: &Workflow,
     platform: &Platform,
@@ -90,8 +90,8 @@ pub fn simulate(
 ) -> Outcome {
     let (w, p) = (Arc::new(workflow.clone()), Arc::new(platform.clone()));
     let mut instants = 0;
-    let mut watch = |glance: &RunSnapshot<'_>| {
-        let now = glance.situation;
+    let mut watch = |snapshot: &RunSnapshot<'_>| {
+        let now = snapshot.situation;
         instants += 1;
         assert!(instants < 100_000, "the run does not end; it is {} now", now.now);
     };

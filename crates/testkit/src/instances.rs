@@ -4,7 +4,7 @@ use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Task, TaskId, Workflow, WorkflowBuilder};
 
-/// Rows of execution times and `(from, to, data)` edges.
+/// A workflow from rows of execution times (a row per task, seconds per machine) and edges `(from, to, bytes)`.
 pub fn workflow<Row: AsRef<[f64]>>(times: &[Row], edges: &[(u32, u32, f64)]) -> Workflow {
     let mut b = WorkflowBuilder::new("example");
     for i in 0..times.len() {
@@ -20,7 +20,7 @@ pub fn workflow<Row: AsRef<[f64]>>(times: &[Row], edges: &[(u32, u32, f64)]) -> 
     b.build().unwrap()
 }
 
-/// Machines `p1..`, with a table of bandwidths.
+/// Machines `p1`, `p2`, … with bandwidths per pair, in bytes per second.
 pub fn platform(hosts: usize, bandwidth: impl Fn(usize, usize) -> f64) -> Platform {
     let mut b = PlatformBuilder::new("example");
     let table: Vec<f64> =
@@ -38,14 +38,15 @@ pub fn platform(hosts: usize, bandwidth: impl Fn(usize, usize) -> f64) -> Platfo
     b.build().unwrap()
 }
 
-/// Tasks by falling rank.
+/// Tasks by falling rank. Ties: lower task.
 pub fn by_rank(ranks: &[f64]) -> Vec<TaskId> {
     let mut order: Vec<TaskId> = (0..ranks.len()).map(TaskId::new).collect();
     order.sort_by(|a, b| ranks[b.index()].total_cmp(&ranks[a.index()]).then(a.cmp(b)));
     order
 }
 
-/// The ten-task instance that meets every fact the thesis states of its main example.
+/// A ten-task instance that satisfies every statement of the GTP thesis about its main example, whose figures are not
+/// printed there.
 pub fn test_a() -> (Workflow, Platform) {
     let times: [&[f64]; 10] = [
         &[11.0, 12.0, 10.0],

@@ -1,8 +1,8 @@
-//! A backend as machines are: what it tells comes late and in another order, some things twice;
-//! operations wait before they run, fail by themselves, and now and then nobody answers at all.
+//! A backend with the faults of real machines, around another one: signals are delayed, reordered and duplicated,
+//! operations wait before they run or fail, and from time to time the backend does not respond.
 //!
-//! Its promises: signals of one operation, and of one host, come in their order, and
-//! everything carries the date at which it happened.
+//! It keeps two invariants: signals of one operation, and of one host, arrive in their order; and each signal carries the
+//! date at which it happened.
 
 use crate::forward;
 use slackline_engine::{
@@ -12,21 +12,21 @@ use slackline_engine::{
 use slackline_model::{FileId, HostId, ProcId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Parameters of the disorder.
+/// Parameters of the faults; seconds, and percentages of 0 to 100.
 #[derive(Clone, Copy, Debug)]
-pub struct Manners {
+pub struct Disorder {
     pub seed: u64,
-    /// Most seconds by which something is told late.
+    /// Greatest delay of a signal, in seconds.
     pub late: f64,
-    /// Of a hundred operations, how many fail by themselves, and as many before they begin.
+    /// Per cent of operations that fail, and of requests that are refused.
     pub failing: u32,
-    /// Of a hundred computations, how many wait before they run.
+    /// Per cent of computations that wait before they run.
     pub waiting: u32,
-    /// Of a hundred ends, how many are told twice.
+    /// Per cent of ends that are signalled twice.
     pub twice: u32,
-    /// Seconds between two times at which nobody answers, and how long these last.
+    /// Period and duration of outages of the backend, in seconds.
     pub silence: Option<(f64, f64)>,
-    /// Nothing that is on a host is ever lost: what is asked for must really be there.
+    /// Copies are never lost: a repeated transfer of a file is an error of the engine.
     pub keeps_all: bool,
 }
 
@@ -36,7 +36,7 @@ enum Doing {
     Moves { file: FileId, to: Vec<HostId> },
 }
 
-/// Of what the order is kept.
+/// Subject of a signal; signals of one subject keep their order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum About {
     Op(OpId),
@@ -44,28 +44,40 @@ enum About {
     Network,
 }
 
-pub struct Late<'b> {
+pub struct DelayedBackend<'b> {
     inner: &'b mut dyn Backend,
-    manners: Manners,
+    disorder: Disorder,
     state: u64,
-    /// By date of telling and number.
+    /// Signals by date of delivery (as bits) and number.
     coming: BTreeMap<(u64, u64), Signal>,
-    told: u64,
+    /// Number of scheduled signals.
+    scheduled: u64,
     last: HashMap<About, f64>,
-    /// Operations under way inside.
+    /// Operations under way in the inner backend.
     doing: BTreeMap<OpId, Doing>,
     used: BTreeSet<OpId>,
-    /// Really done or broken off, but not told.
+    /// Operations that have ended without a signal so far.
     ended: BTreeSet<OpId>,
     pub failures: usize,
 }
 
-impl<'b> Late<'b> {
-    pub fn new(inner: &'b mut dyn Backend, manners: Manners) -> Late<'b> {
-        let state = manners.seed;
+impl<'b> DelayedBackend<'b> {
+    pub fn new(inner: &'b mut dyn Backend, disorder: Disorder) -> DelayedBackend<'b> {
+        let state = disorder.seed;
         let (coming, last, doing) = (BTreeMap::new(), HashMap::new(), BTreeMap::new());
         let (used, ended) = (BTreeSet::new(), BTreeSet::new());
-        Late { inner, manners, state, coming, told: 0, last, doing, used, ended, failures: 0 }
+        DelayedBackend {
+            inner,
+            disorder,
+            state,
+            coming,
+            scheduled: 0,
+            last,
+            doing,
+            used,
+            ended,
+            failures: 0,
+        }
     }
 
     fn draw(&mut self, below: u32) -> u32 {
@@ -79,31 +91,31 @@ impl<'b> Late<'b> {
         self.draw(100) < percent
     }
 
-    /// When nobody answers: until when.
+    /// The end of the present outage, if there is one.
     fn silent_until(&self) -> Option<f64> {
-        let (every, lasts) = self.manners.silence?;
+        let (every, lasts) = self.disorder.silence?;
         let begin = (self.inner.now() / every).floor() * every;
         let silent = begin > 0.0 && self.inner.now() < begin + lasts;
         silent.then_some(begin + lasts)
     }
 
-    /// A request fails on its way, or nobody answers.
+    /// The error of a request that is refused, by chance or in an outage.
     fn refuses(&mut self) -> Option<OpError> {
         if self.silent_until().is_some() {
             return Some(OpError::Transient("nobody answers".to_string()));
         }
-        let failing = self.manners.failing;
+        let failing = self.disorder.failing;
         self.happens(failing).then(|| {
             self.failures += 1;
             OpError::Transient("it was not to begin".to_string())
         })
     }
 
-    fn tell_later(&mut self, signal: Signal, about: About) {
+    fn deliver_later(&mut self, signal: Signal, about: About) {
         let steps = 8;
         let mut due = self.inner.now();
-        if self.manners.late > 0.0 && self.happens(60) {
-            due += self.manners.late * f64::from(self.draw(steps)) / f64::from(steps);
+        if self.disorder.late > 0.0 && self.happens(60) {
+            due += self.disorder.late * f64::from(self.draw(steps)) / f64::from(steps);
         }
         if let Some(heard) = self.silent_until() {
             due = due.max(heard);
@@ -111,11 +123,12 @@ impl<'b> Late<'b> {
         let last = self.last.entry(about).or_insert(due);
         due = due.max(*last);
         *last = due;
-        self.coming.insert((due.to_bits(), self.told), signal);
-        self.told += 1;
+        self.coming.insert((due.to_bits(), self.scheduled), signal);
+        self.scheduled += 1;
     }
 
-    fn really(&mut self, signal: Signal) {
+    /// Takes a signal of the inner backend, adds faults, and schedules its delivery.
+    fn receive(&mut self, signal: Signal) {
         let about = match &signal.what {
             SignalKind::Running(op)
             | SignalKind::Done(op, _)
@@ -126,25 +139,25 @@ impl<'b> Late<'b> {
             | SignalKind::HostBack(host) => About::Host(*host),
             _ => About::Network,
         };
-        let Some(op) = signal.what.ends() else { return self.tell_later(signal, about) };
+        let Some(op) = signal.what.ends() else { return self.deliver_later(signal, about) };
         self.doing.remove(&op);
         self.ended.insert(op);
-        let failing = self.manners.failing;
+        let failing = self.disorder.failing;
         if matches!(signal.what, SignalKind::Done(..)) && self.happens(failing) {
             self.failures += 1;
             let what =
                 SignalKind::Failed(op, OpError::Transient("it failed by itself".to_string()));
-            return self.tell_later(Signal { what, ..signal }, about);
+            return self.deliver_later(Signal { what, ..signal }, about);
         }
-        let twice = self.manners.twice;
+        let twice = self.disorder.twice;
         if self.happens(twice) {
-            self.tell_later(signal.clone(), about);
+            self.deliver_later(signal.clone(), about);
         }
-        self.tell_later(signal, about);
+        self.deliver_later(signal, about);
     }
 }
 
-impl Backend for Late<'_> {
+impl Backend for DelayedBackend<'_> {
     forward!(abilities charges now delete lease release reattach observe);
 
     fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<Accepted, OpError> {
@@ -152,7 +165,7 @@ impl Backend for Late<'_> {
         if let Some(error) = self.refuses() {
             return Err(error);
         }
-        // Nobody is sent to a processor that has not been given up.
+        // The engine must not use a processor that an operation still holds.
         for doing in self.doing.values() {
             if let Doing::Computes { procs, .. } = doing {
                 let shared = work.procs.iter().find(|p| procs.contains(p));
@@ -161,10 +174,10 @@ impl Backend for Late<'_> {
         }
         self.inner.compute(op, work)?;
         self.doing.insert(op, Doing::Computes { procs: work.procs.to_vec(), stopping: false });
-        let waiting = self.manners.waiting;
+        let waiting = self.disorder.waiting;
         if self.happens(waiting) {
             let signal = Signal { at: self.inner.now(), what: SignalKind::Running(op) };
-            self.tell_later(signal, About::Op(op));
+            self.deliver_later(signal, About::Op(op));
             return Ok(Accepted::Waiting);
         }
         Ok(Accepted::Running)
@@ -178,7 +191,7 @@ impl Backend for Late<'_> {
         let to: Vec<HostId> = movement.blocks.iter().map(|b| b.to).collect();
         for doing in self.doing.values() {
             if let Doing::Moves { file, to: there } = doing
-                && self.manners.keeps_all
+                && self.disorder.keeps_all
             {
                 let again = *file == movement.file && *there == to;
                 assert!(!again, "{file:?} travels twice at {}", self.inner.now());
@@ -228,7 +241,7 @@ impl Backend for Late<'_> {
             }
             let reached = self.inner.next(until.min(first), &mut heard)?;
             for signal in heard.drain(..) {
-                self.really(signal);
+                self.receive(signal);
             }
             match reached {
                 Reached::Instant => {}

@@ -1,5 +1,5 @@
 //! Backends, workflows, platforms and generators that tests of several crates share. A dependency of tests alone.
-#![allow(missing_docs)] // fixtures are named by the papers they are from
+#![allow(missing_docs)] // names of fixtures follow their papers
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 mod forward;
@@ -15,12 +15,13 @@ pub use instances::{by_rank, platform, test_a, workflow};
 
 use proptest::prelude::ProptestConfig;
 
-/// Number of cases of a property: `PROPTEST_CASES`, or the given one, which is small enough for every build.
+/// Number of cases of a property test: the environment variable `PROPTEST_CASES`, or else `usual`, which should be small
+/// enough for every build.
 pub fn number_of_cases(usual: u32) -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
-/// Configuration of a property with that number of cases.
+/// Configuration of a property test with [`number_of_cases`].
 pub fn cases(usual: u32) -> ProptestConfig {
     ProptestConfig { cases: number_of_cases(usual), ..ProptestConfig::default() }
 }

@@ -1,6 +1,7 @@
-//! Random small worlds, everything in them that can go wrong, and what must hold all the same.
+//! Random small cases (workflow, platform and its changes, settings) with all kinds of failures, and the invariants that
+//! have to hold in them. A [`World`] here is such a case; [`Course`] is what the model calls a world.
 
-use crate::late::{Late, Manners};
+use crate::late::{DelayedBackend, Disorder};
 use proptest::prelude::*;
 use slackline_engine::{
     Backend, Dispatch, Ending, Execution, Inputs, Outcome, RunSnapshot, Settings, Simulated,
@@ -25,17 +26,20 @@ use slackline_simulate::Models;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// When something goes, for how long (for ever without), and whether data stay.
+/// An outage: date, duration (none: for ever), and whether the data of the host are kept; seconds.
 pub type Off = (u32, Option<u32>, bool);
 
 #[derive(Clone, Debug)]
 pub struct World {
+    /// Per task and host: seconds at full speed.
     pub times: Vec<Vec<f64>>,
+    /// Parent, child, bytes.
     pub edges: Vec<(u32, u32, f64)>,
-    /// Files with their size, their writer and their readers.
+    /// Files: size in bytes, writer, readers.
     pub files: Vec<(u32, Option<u32>, Vec<u32>)>,
-    /// Tasks that need the memory which only some hosts have.
+    /// Per task: whether it needs the memory of `roomy` hosts.
     pub large: Vec<bool>,
+    /// Per host: whether it has that memory.
     pub roomy: Vec<bool>,
     pub cores: Vec<u32>,
     /// Levels of hosts in tenths, 0 included, by date.
@@ -43,22 +47,22 @@ pub struct World {
     pub outages: Vec<Vec<Off>>,
     /// Levels of links in tenths by date.
     pub links: BTreeMap<(usize, usize), BTreeMap<u32, u32>>,
-    /// Inputs lie on the first host only.
+    /// Whether inputs are on the first host only.
     pub origin: bool,
     pub model: &'static str,
     pub transfers: Transfers,
     pub dispatch: Dispatch,
-    /// Of monitoring, and time to decide.
+    /// Monitoring delay and decision time, in seconds.
     pub delays: (f64, f64),
     pub retries: u32,
 }
 
-/// Worlds in which at most one host dies and data is where it was made.
+/// Cases in which at most one host fails and inputs are everywhere.
 pub fn plain() -> impl Strategy<Value = World> {
     worlds(false)
 }
 
-/// Worlds in which all hosts may go at once, and more.
+/// Cases in which any hosts may fail, also all at once, with shared files, memory and inputs at an origin.
 pub fn harsh() -> impl Strategy<Value = World> {
     worlds(true)
 }
@@ -72,7 +76,7 @@ fn worlds(harsh: bool) -> impl Strategy<Value = World> {
         let least = if harsh { 0u32 } else { 1 };
         let slow = prop::collection::vec((0..hosts, 0u32..60, least..10), 0..8);
         let links = prop::collection::vec((0..hosts, 0..hosts, 0u32..60, 1u32..10), 0..8);
-        // One host may die; the others go on.
+        // One host may fail for ever; the others continue.
         let death = prop::option::of((0..hosts, 1u32..40));
         let shared = prop::collection::vec(
             (1u32..9, prop::option::of(0..t), prop::collection::vec(0..t, 1..4)),
@@ -134,7 +138,7 @@ fn worlds(harsh: bool) -> impl Strategy<Value = World> {
         for (host, date, level) in slow {
             levels[host].insert(date, level);
         }
-        // What is stopped continues in the end.
+        // A host at level 0 continues in the end.
         for of_host in &mut levels {
             if of_host.last_key_value().is_some_and(|(_, &level)| level == 0) {
                 of_host.insert(70, 5);
@@ -166,7 +170,7 @@ fn worlds(harsh: bool) -> impl Strategy<Value = World> {
     })
 }
 
-/// Outages in order, none within another.
+/// Sorts outages and drops those that overlap an earlier one.
 fn apart(outages: &mut Vec<Off>) {
     outages.sort_unstable_by_key(|o| o.0);
     let mut free = Some(0);
@@ -180,7 +184,7 @@ fn apart(outages: &mut Vec<Off>) {
 }
 
 impl World {
-    /// One core a host, data where it was made, nothing ever changes.
+    /// A case without changes: one core per host, inputs everywhere.
     pub fn still(times: Vec<Vec<f64>>, edges: &[(u32, u32, f64)]) -> World {
         let (tasks, hosts) = (times.len(), times[0].len());
         World {
@@ -225,7 +229,7 @@ impl World {
         b.build().unwrap()
     }
 
-    /// At its peak.
+    /// The platform at nominal levels.
     pub fn platform(&self) -> Platform {
         let mut b = PlatformBuilder::new("grid");
         let zone = b.add_zone(None, "grid-zone", RoutingKind::Full).unwrap();
@@ -295,9 +299,8 @@ impl World {
         Execution { settings, inputs, ..Execution::new(workflow, platform) }
     }
 
-    /// Whether everybody can finish whatever they did before: in the end a host with the memory is
-    /// there for good, and so are the inputs. Elsewhere it may be luck: who happens to put a task on
-    /// a host that is about to go for ever, or does not look while one is there, never ends.
+    /// Whether every policy can finish, whatever it decided before: in the end a host with enough memory stays up, and the
+    /// inputs exist. In other cases a run may stall by chance, as when a task is on a host that fails for ever.
     pub fn lets_all_finish(&self) -> bool {
         let stays = |of: &[Off]| of.iter().all(|(_, lasts, _)| lasts.is_some());
         let keeps = |of: &[Off]| of.iter().all(|(.., keeps)| *keeps);
@@ -307,7 +310,7 @@ impl World {
             && (!self.origin || (stays(origin) && keeps(origin)))
     }
 
-    /// Gives a backend in this world to whoever wants to run something.
+    /// Calls `run` with a simulated backend of this case.
     pub fn with_backend<T>(&self, run: impl FnOnce(&mut dyn Backend) -> T) -> T {
         let (workflow, nominal) = (self.workflow(), self.platform());
         let course = self.course(&nominal);
@@ -319,29 +322,31 @@ impl World {
         run(&mut backend.in_world(&course))
     }
 
-    /// Runs a policy and keeps what its situation was at each date.
+    /// Runs a policy, through faults if given, and records the situation at each date.
     pub fn watched(
         &self,
         name: &str,
         policy: &mut dyn Policy,
-        manners: Option<Manners>,
+        disorder: Option<Disorder>,
     ) -> (Outcome, Vec<(f64, Snapshot)>) {
         let mut seen: Vec<(f64, Snapshot)> = Vec::new();
-        let mut watch = |glance: &RunSnapshot<'_>| {
-            let now = glance.situation;
+        let mut watch = |snapshot: &RunSnapshot<'_>| {
+            let now = snapshot.situation;
             seen.pop_if(|last| last.0 == now.now);
             seen.push((now.now, Snapshot::of(now)));
             assert!(seen.len() < 5_000, "{name}: the run does not end");
         };
         let execution = Execution { watch: Some(&mut watch), ..self.execution() };
-        let outcome = self.with_backend(|backend| match manners {
+        let outcome = self.with_backend(|backend| match disorder {
             None => execution.run(policy, backend).unwrap(),
-            Some(manners) => execution.run(policy, &mut Late::new(backend, manners)).unwrap(),
+            Some(disorder) => {
+                execution.run(policy, &mut DelayedBackend::new(backend, disorder)).unwrap()
+            }
         });
         (outcome, seen)
     }
 
-    /// Every policy that can survive a lost host.
+    /// All policies that survive the loss of a host.
     pub fn policies(&self) -> impl Iterator<Item = (&'static str, Box<dyn Policy>)> {
         let period = Period::Seconds(7.0);
         let heft = find("heft").unwrap();
@@ -352,7 +357,7 @@ impl World {
             .map(move |entry| (entry.name, entry.policy(&options).unwrap()))
     }
 
-    /// The work a core of a host does between two dates, in seconds at full speed.
+    /// Work of a core of a host between two dates, in seconds at full speed.
     fn work(&self, host: usize, from: f64, to: f64) -> f64 {
         let (mut done, mut at, mut level) = (0.0, 0.0f64, 1.0);
         let of_host = self.levels[host].iter().map(|(&d, &l)| (f64::from(d), f64::from(l) / 10.0));
@@ -363,7 +368,7 @@ impl World {
         done
     }
 
-    /// Every computation that ended got exactly the work it needed from its processor.
+    /// Checks that every completed computation got exactly the work it needs from its processor.
     pub fn work_is_conserved(&self, outcome: &Outcome) -> Result<(), String> {
         let host_of: Vec<HostId> = self.platform().host_of_procs().collect();
         let mut begun: HashMap<TaskId, (usize, f64)> = HashMap::new();
@@ -386,9 +391,8 @@ impl World {
         Ok(())
     }
 
-    /// Follows the trace with nothing but the workflow, checks every step, and compares with what
-    /// the situation was. Who answers `late` may tell that a task runs when a parent has to be done again
-    /// already, which was done when the task was sent there.
+    /// Replays the trace with the workflow alone, checks the rules at every record, and compares with recorded situations.
+    /// With a `late` backend, a task may start when a parent has been rewound since the request.
     pub fn replay(
         &self,
         outcome: &Outcome,
@@ -407,7 +411,7 @@ impl World {
             let hosts = if self.origin { 1 } else { self.cores.len() };
             there.extend((0..hosts).map(|h| (file, HostId::new(h))));
         }
-        // What hosts that may keep their data had when they went.
+        // Files on hosts that were lost and may keep their data.
         let mut shelved: HashSet<(FileId, HostId)> = HashSet::new();
         let mut last = 0.0;
         let mut seen = seen.iter().peekable();
@@ -538,8 +542,8 @@ impl Snapshot {
     }
 }
 
-/// The plainest policy there is: one task at a time, on the lowest host that can take it; what is
-/// lost is done again, and where nothing can be done it waits.
+/// A minimal policy: one task at a time on the lowest host that fits it. Lost results are made again, and where no host
+/// fits it waits.
 pub struct OneByOne;
 
 impl Policy for OneByOne {
@@ -551,7 +555,7 @@ impl Policy for OneByOne {
             let waits = matches!(now.task(*t), TaskState::Waiting) || lost.contains(t);
             waits && now.workflow.predecessors(*t).all(|(p, _)| done(p))
         };
-        // One that waits for what has to be done again is left where it is.
+        // A task that waits for a rewound parent stays where it is, and does not count as busy.
         let busy = now.tasks.begun().any(|t| now.workflow.predecessors(t).all(|(p, _)| done(p)));
         let next = now.workflow.tasks().find(ready).filter(|_| !busy);
         let start = next.and_then(|task| {

@@ -1,5 +1,6 @@
 //! A Gantt chart as data: rows in groups, bars on rows, arrows between rows, marks in time.
 
+use crate::palette;
 use slackline_model::names::Names;
 use std::ops::Range;
 
@@ -181,6 +182,13 @@ pub struct Mark {
 }
 
 impl Chart {
+    /// Colour of a category in pictures, such as `#4477aa`.
+    pub fn colour(&self, category: usize) -> String {
+        let rest = self.categories.get(category).is_some_and(|c| c.rest);
+        let colour = palette::of(category, self.categories.len(), self.ordered, rest);
+        format!("#{:06x}", colour.rgb)
+    }
+
     /// Leaves out the hosts on which nothing happens, unless that is all of them.
     pub fn without_idle_hosts(mut self) -> Chart {
         let mut busy = vec![false; self.rows()];

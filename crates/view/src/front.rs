@@ -1,4 +1,4 @@
-//! Plans as points of time and money, the ones that no other beats joined by a line.
+//! Pareto fronts: plans as points of cost and makespan, with a line through those that are not dominated.
 
 use crate::axis::{Tick, decimal_ticks, ticks};
 use crate::chart::Category;
@@ -13,20 +13,20 @@ use std::ops::Range;
 pub struct FrontPoint {
     /// The method that made it.
     pub name: String,
-    /// Its end, seconds.
+    /// Its makespan in seconds.
     pub makespan: f64,
-    /// Its cost, money.
+    /// Its cost.
     pub cost: f64,
-    /// Another plan is better in one and no worse in the other.
+    /// Whether another plan is better in one criterion and no worse in the other.
     pub dominated: bool,
 }
 
 /// The content of a picture of a front.
 #[derive(Clone, Debug, Default)]
 pub struct Front {
-    /// Above the picture.
+    /// Title above the picture.
     pub title: String,
-    /// Below the title.
+    /// Lines below the title.
     pub facts: Vec<String>,
     /// The plans.
     pub points: Vec<FrontPoint>,
@@ -36,6 +36,7 @@ pub struct Front {
     pub budget: Option<f64>,
 }
 
+/// Width of the picture, height of the plot, its left margin, and font size of labels, in pixels.
 const WIDTH: f64 = 900.0;
 const PLOT: f64 = 460.0;
 const LEFT: f64 = 76.0;
@@ -43,7 +44,7 @@ const LABEL: f64 = 11.5;
 /// Planners with a colour and a line in the legend.
 const NAMED: usize = palette::CATEGORICAL.len();
 
-/// Draws plans: cost to the right, makespan upwards.
+/// Draws a front as SVG: cost on the x axis, makespan on the y axis.
 pub fn svg(front: &Front) -> String {
     let names = names(front);
     let categories: Vec<Category> = names
@@ -73,7 +74,7 @@ pub fn svg(front: &Front) -> String {
     frame.line(&mut canvas, front);
     // Dominated plans first, so that the others are on top of them.
     for dominated in [true, false] {
-        // Of plans that are alike the first one has the label, and its circle is on top.
+        // Of equal plans the first one has the label, so its circle is drawn last.
         for point in front.points.iter().rev().filter(|p| p.dominated == dominated) {
             let named = names.iter().position(|(name, _)| *name == point.name);
             frame.point(&mut canvas, point, named.unwrap_or(names.len().saturating_sub(1)));
@@ -106,12 +107,15 @@ fn names(front: &Front) -> Vec<(String, usize)> {
     shown
 }
 
-/// Margin around the undominated plans in which others are drawn at their place, in spans of the
-/// undominated ones.
+/// Greatest distance of a limit above the undominated plans at which it is drawn, in spans of these: a limit is what
+/// readers compare with, so it may be far away.
+const LIMIT_BEYOND: f64 = 4.0;
+
+/// Margin around the undominated plans within which dominated ones are drawn at their place, in spans of the former.
 const BEYOND: f64 = 0.5;
 
-/// The range of the plans that no other beats, of a limit, and of other plans as far as they do not squeeze
-/// these.
+/// The range of an axis: of undominated plans, of a limit, and of dominated plans that are near enough not to squeeze
+/// the front.
 fn shown_range(
     best: impl Iterator<Item = f64> + Clone,
     limit: Option<f64>,
@@ -127,12 +131,11 @@ fn shown_range(
     }
     let span = if high > low { high - low } else { high.abs() };
     let (first, last) = (low - BEYOND * span, high + BEYOND * span);
-    // A limit may be far away, but then it is what is asked about.
-    let limit = limit.filter(|limit| *limit <= high + 4.0 * span);
+    let limit = limit.filter(|limit| *limit <= high + LIMIT_BEYOND * span);
     range(best.chain(limit).chain(all.filter(|v| (first..=last).contains(v))))
 }
 
-/// From the least to the largest value with some air around them.
+/// From the least to the greatest value, with 5 % more at both ends.
 fn range(values: impl Iterator<Item = f64>) -> Range<f64> {
     let (low, high) = values
         .filter(|v| v.is_finite())
@@ -220,7 +223,7 @@ impl Frame {
         self.costs.contains(&point.cost) && self.times.contains(&point.makespan)
     }
 
-    /// Names beside the plans that no other beats, as far as they do not cover each other.
+    /// Names of undominated plans, where they fit without overlap.
     fn labels(&self, canvas: &mut Canvas, front: &Front) {
         let mut taken: Vec<[f64; 4]> = Vec::new();
         let best = || front.points.iter().filter(|p| !p.dominated && self.holds(p));
@@ -256,12 +259,12 @@ impl Frame {
         }
     }
 
-    /// Notes the number of plans drawn at the edge because they are far outside.
+    /// Writes the number of plans that are drawn at the edge because they are outside.
     fn outside(&self, canvas: &mut Canvas, front: &Front) {
         let far = front.points.iter().filter(|p| !self.holds(p)).count();
         if far > 0 {
             let plans = if far == 1 { "1 plan is".to_string() } else { format!("{far} plans are") };
-            let text = format!("{plans} outside and stand at the edge");
+            let text = format!("{plans} outside, drawn at the edge");
             let style = Type { class: "dim", size: LABEL, anchor: Anchor::End };
             canvas.text(self.right(), self.top - 5.0, style, &text);
         }

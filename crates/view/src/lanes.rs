@@ -1,15 +1,15 @@
-//! Fitting any number of rows into a bounded number of lanes: one lane per processor while they
-//! fit, then one per host, per cluster, and at last runs of neighbouring clusters.
+//! Fits any number of rows into a bounded number of lanes: one lane per processor while they fit, then one per host, one
+//! per cluster, and finally one for each run of neighbouring hosts.
 
 use crate::chart::{Bar, Chart, Look};
 use crate::text::grouped;
 use crate::text::span_of;
 use std::ops::Range;
 
-/// Most rows of neighbours that share one.
+/// Most lanes of neighbouring hosts.
 const MOST_RUNS: usize = 64;
 
-/// The rows that one lane represents.
+/// The rows that one lane represents: a processor, a host (group), a cluster or site (section), or neighbouring hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Row,
@@ -34,7 +34,7 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// At most `most` lanes, as fine as that allows.
+    /// At most `most` lanes, of the finest level that fits.
     pub(crate) fn of(chart: &Chart, most: usize) -> Lanes {
         let most = most.max(1);
         let levels = [Level::Row, Level::Group, Level::Section];
@@ -42,7 +42,7 @@ impl Lanes {
             .into_iter()
             .map(|level| (level, lanes_at(chart, level)))
             .find(|(level, lanes)| {
-                // A few large clusters as a row each would hide what happens inside.
+                // Few large clusters with a lane each would hide the work within them; runs of hosts are finer.
                 lanes.len() <= most && (*level != Level::Section || lanes.len() >= most / 16)
             })
             .unwrap_or_else(|| {
@@ -52,7 +52,7 @@ impl Lanes {
         Lanes { level, lanes, bars }
     }
 
-    /// Lanes with little room for lines: neighbouring rows on which nothing happens share one.
+    /// Lanes for a terminal: neighbouring idle rows share one, so that more charts fit with one lane per row.
     pub(crate) fn without_idle(chart: &Chart, most: usize) -> Lanes {
         let rows = fold_idle(chart, lanes_at(chart, Level::Row));
         if rows.len() > most.max(1) {
@@ -62,7 +62,7 @@ impl Lanes {
         Lanes { level: Level::Row, lanes: rows, bars }
     }
 
-    /// Describes how many processors share how many rows, where they have none of their own.
+    /// A note on the number of processors and lanes, where processors have no lanes of their own.
     pub(crate) fn folded_note(&self, chart: &Chart) -> Option<String> {
         let rows: u32 = chart.groups.iter().map(|g| g.rows).sum();
         let what = match self.level {
@@ -81,8 +81,7 @@ impl Lanes {
         ))
     }
 
-    /// Share of the rows of a lane that work, in each of `bins` equal slices of time, per
-    /// category; wasted work is not in it.
+    /// Share of the rows of a lane that do useful work, per category and for each of `bins` equal slices of time.
     pub(crate) fn profile(&self, chart: &Chart, lane: usize, bins: usize) -> Vec<Vec<f64>> {
         let mut profile = vec![vec![0.0; bins]; chart.categories.len().max(1)];
         for &index in &self.bars[lane] {
@@ -173,7 +172,7 @@ fn lanes_at(chart: &Chart, level: Level) -> Vec<Lane> {
     lanes
 }
 
-/// Runs of rows without anything on them as one lane each; a single one stays.
+/// Merges each run of two or more idle rows into one lane.
 fn fold_idle(chart: &Chart, rows: Vec<Lane>) -> Vec<Lane> {
     let busy: Vec<bool> = bars_of(chart, &rows).iter().map(|bars| !bars.is_empty()).collect();
     let mut lanes: Vec<Lane> = Vec::new();
@@ -194,7 +193,7 @@ fn fold_idle(chart: &Chart, rows: Vec<Lane>) -> Vec<Lane> {
     lanes
 }
 
-/// Neighbours joined until at most `most` remain.
+/// Merges neighbours so that at most `most` lanes remain.
 fn runs(lanes: Vec<Lane>, most: usize) -> Vec<Lane> {
     let per_run = lanes.len().div_ceil(most);
     let join = |run: &[Lane]| match run {

@@ -23,14 +23,14 @@ const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c6d1f"];
 const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
 
-/// Size of the pictures with two axes.
+/// Size in pixels of pictures with two axes.
 const WIDE: f64 = 720.0;
 const HIGH: f64 = 380.0;
 
-/// Marks on a line of a performance profile.
+/// Number of marks on each line of a performance profile.
 const MARKS: usize = 4;
 
-/// Values of one thing, drawn as a box.
+/// A sample that is drawn as a box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoxPlot {
     /// Its name.
@@ -39,14 +39,14 @@ pub struct BoxPlot {
     pub values: Vec<f64>,
 }
 
-/// A point of a line, with an interval where there is one.
+/// A point of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Place on the horizontal axis.
+    /// Position on the horizontal axis: the index of a level.
     pub x: f64,
-    /// Value.
+    /// Value on the vertical axis.
     pub y: f64,
-    /// Its interval.
+    /// Ends of its interval.
     pub band: Option<(f64, f64)>,
 }
 
@@ -62,13 +62,13 @@ pub struct Line {
 /// A cell of a matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// From -1 to 1: orange to blue, white in the middle.
+    /// Colour from -1 (orange) over 0 (white) to 1 (blue).
     pub shade: f64,
     /// Its text.
     pub text: String,
 }
 
-/// Two axes with a field between them.
+/// A plot area with two axes; `x` and `y` are the ranges of values, other numbers are pixels.
 struct Field {
     canvas: Canvas,
     left: f64,
@@ -141,7 +141,7 @@ impl Field {
         }
     }
 
-    /// Names beside samples of their lines; gives the height of the picture.
+    /// Draws names beside samples of their lines; returns the height of the picture.
     fn legend(&mut self, names: &[&str], top: f64) -> f64 {
         let (mut x, mut y) = (self.left, top);
         for (number, name) in names.iter().enumerate() {
@@ -159,8 +159,9 @@ impl Field {
     }
 }
 
+/// Colour and dashes of the line with this number.
 fn look(number: usize) -> (&'static str, &'static str) {
-    // Dashes that repeat with the colours would make the ninth line the first again.
+    // Dashes are shifted with each repetition of the colours: otherwise the ninth line would look like the first.
     let dash = number + number / COLOURS.len();
     (COLOURS[number % COLOURS.len()], DASHES[dash % DASHES.len()])
 }
@@ -180,7 +181,7 @@ fn padded((low, high): (f64, f64)) -> (f64, f64) {
     (below, high + room)
 }
 
-/// Lines over the levels of a factor, with bands for intervals.
+/// Draws lines over the levels of a factor, with bands for intervals.
 pub fn lines(
     title: &str,
     y_label: &str,
@@ -232,8 +233,8 @@ pub fn lines(
     field.canvas.finish(WIDE, height, title)
 }
 
-/// Quartiles, whiskers to the outermost values within 1.5 interquartile ranges of the box, and the
-/// values beyond.
+/// Draws box plots: quartiles, whiskers to the outermost values within 1.5 interquartile ranges of the box, and values
+/// beyond.
 pub fn boxes(title: &str, y_label: &str, boxes: &[BoxPlot]) -> String {
     let all = boxes.iter().flat_map(|b| b.values.iter().copied());
     let x = (-0.5, boxes.len().max(1) as f64 - 0.5);
@@ -274,7 +275,7 @@ pub fn boxes(title: &str, y_label: &str, boxes: &[BoxPlot]) -> String {
             field.canvas.line("end", [x, from, x, to]);
             field.canvas.line("end", [x - half / 2.0, to, x + half / 2.0, to]);
         }
-        // Many values beyond the fences would be one blot.
+        // At most 60 of the values beyond the whiskers are drawn.
         let beyond: Vec<f64> = values.iter().copied().filter(|v| !inside(&v)).collect();
         let every = beyond.len().div_ceil(60).max(1);
         for value in beyond.into_iter().step_by(every) {
@@ -287,7 +288,7 @@ pub fn boxes(title: &str, y_label: &str, boxes: &[BoxPlot]) -> String {
     field.canvas.finish(WIDE, HIGH, title)
 }
 
-/// Performance profiles: the share of blocks in which a method is within a factor of the best.
+/// Draws performance profiles (factors up to 10): the share of blocks in which a method is within a factor of the best.
 pub fn profiles(title: &str, methods: &[(String, Vec<(f64, f64)>)]) -> String {
     let widest = methods
         .iter()
@@ -316,7 +317,7 @@ pub fn profiles(title: &str, methods: &[(String, Vec<(f64, f64)>)]) -> String {
         }
         points.push((field.right, field.down(share)));
         field.path(&points, number);
-        // A few marks, at other places for each line, so that lines that coincide show both.
+        // Marks are at different places for different lines, so that coinciding lines can be told apart.
         for place in 0..MARKS {
             let part = (place as f64 + (number % 4) as f64 / 4.0 + 0.1) / MARKS as f64;
             let x = field.left + part * (field.right - field.left);
@@ -331,7 +332,7 @@ pub fn profiles(title: &str, methods: &[(String, Vec<(f64, f64)>)]) -> String {
     field.canvas.finish(WIDE, height, title)
 }
 
-/// A matrix of shaded cells: methods against each other, or a heat map over two factors.
+/// Draws a matrix of shaded cells: methods against each other, or a heat map over two factors.
 pub fn matrix(
     title: &str,
     note: &str,
@@ -383,7 +384,7 @@ pub fn matrix(
     canvas.finish(width.max(420.0), height, title)
 }
 
-/// Mean ranks on a line; a bar joins methods whose ranks differ by less than the critical difference.
+/// Draws mean ranks on a line; a bar joins methods whose ranks differ by less than the critical difference.
 pub fn critical_difference(title: &str, methods: &[(String, f64)], critical: f64) -> String {
     let mut sorted: Vec<&(String, f64)> = methods.iter().collect();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -394,7 +395,7 @@ pub fn critical_difference(title: &str, methods: &[(String, f64)], critical: f64
     canvas.text(MARGIN, MARGIN + 32.0, FAINT, &note);
     let (left, right) = (190.0, WIDE - 190.0);
     let across = |rank: f64| left + (rank - 1.0) / (most - 1.0) * (right - left);
-    // Groups of neighbours that do not differ, each as long as it can be.
+    // Maximal groups of neighbours within the critical difference.
     let mut groups: Vec<(usize, usize)> = Vec::new();
     for first in 0..sorted.len() {
         let same = |m: &&&(String, f64)| m.1 - sorted[first].1 < critical;

@@ -12,8 +12,8 @@ use std::fmt::Write;
 pub struct Curve {
     /// Its name in the legend.
     pub name: String,
-    /// Dates at which the number of finished tasks changes, and the number from then on; it falls
-    /// where results are lost.
+    /// Dates in seconds at which the number of finished tasks changes, and the number from then on. It falls where results
+    /// are lost.
     pub steps: Vec<(f64, usize)>,
     /// End of the run, seconds.
     pub end: f64,
@@ -22,22 +22,23 @@ pub struct Curve {
 /// The content of a picture of progress.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// Above the picture.
+    /// Title above the picture.
     pub title: String,
-    /// Below the title.
+    /// Lines below the title.
     pub facts: Vec<String>,
     /// The runs.
     pub curves: Vec<Curve>,
-    /// All tasks.
+    /// Number of all tasks.
     pub tasks: usize,
 }
 
+/// Width of the picture, height of the plot, its left margin, and font size of labels, in pixels.
 const WIDTH: f64 = 900.0;
 const PLOT: f64 = 420.0;
 const LEFT: f64 = 64.0;
 const LABEL: f64 = 11.5;
 
-/// Draws runs: time to the right, tasks done upwards.
+/// Draws a progress chart as SVG: time on the x axis, finished tasks on the y axis.
 pub fn svg(progress: &Progress) -> String {
     let categories: Vec<Category> = progress
         .curves

@@ -3,8 +3,8 @@
 use slackline_model::names::printable;
 use std::fmt::Write;
 
-/// Rough width of a text in a sans-serif font, in units of the font size. Errs to the wide side,
-/// because which font is used is not ours to say.
+/// Approximate width of a text in a sans-serif font, in units of the font size. It rather overestimates, because the
+/// font depends on the viewer.
 pub(crate) fn width(text: &str) -> f64 {
     text.chars().map(char_width).sum()
 }
@@ -20,8 +20,8 @@ fn char_width(c: char) -> f64 {
     }
 }
 
-/// The text cut to a room (in units of the font size), the middle left out: the end of a task's
-/// name distinguishes it better than its middle. `None` when not even a few letters fit.
+/// The text shortened to a width in units of the font size, by an ellipsis in the middle: the ends of task names
+/// distinguish them best. `None` when fewer than three letters fit.
 pub(crate) fn fit(text: &str, room: f64) -> Option<String> {
     if width(text) <= room {
         return (!text.is_empty()).then(|| text.to_string());
@@ -41,7 +41,7 @@ pub(crate) fn fit(text: &str, room: f64) -> Option<String> {
     (head + tail >= 3).then(|| joined(&chars, head, tail))
 }
 
-/// The text cut to a number of terminal columns.
+/// The text shortened to a number of terminal columns, by an ellipsis in the middle.
 pub(crate) fn fit_columns(text: &str, columns: usize) -> String {
     let text = &*printable(text);
     let chars: Vec<char> = text.chars().collect();
@@ -62,7 +62,7 @@ fn joined(chars: &[char], head: usize, tail: usize) -> String {
     text
 }
 
-/// Names from the first to the last; what numbered names share is said once.
+/// A range of names such as `node-8 … 12`: the common prefix of numbered names appears once.
 pub(crate) fn span_of(first: &str, last: &str) -> String {
     let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let (head, rest) = last.split_at(stem(last));
@@ -70,7 +70,7 @@ pub(crate) fn span_of(first: &str, last: &str) -> String {
     format!("{first} … {}", if numbered { rest } else { last })
 }
 
-/// Appends a text with what XML reserves escaped and what it forbids left out.
+/// Appends a text with reserved characters of XML escaped and forbidden ones removed.
 pub(crate) fn push_escaped(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -92,7 +92,7 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// A coordinate with at most one decimal: a tenth of a pixel is finer than anyone sees.
+/// A coordinate in pixels with at most one decimal, which is finer than visible.
 pub(crate) fn coordinate(value: f64) -> String {
     let mut text = String::new();
     let _ = write!(text, "{value:.1}");
@@ -102,7 +102,7 @@ pub(crate) fn coordinate(value: f64) -> String {
     if text == "-0" { "0".to_string() } else { text }
 }
 
-/// A count with thin spaces between thousands.
+/// A count with thin spaces between thousands, from five digits on.
 pub(crate) fn grouped(count: usize) -> String {
     let digits = count.to_string();
     let mut out = String::new();
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_say_what_names_share_once() {
+    fn spans_have_the_common_prefix_once() {
         assert_eq!(span_of("node-8", "node-12"), "node-8 … 12");
         assert_eq!(span_of("node-8", "other-12"), "node-8 … other-12");
         assert_eq!(span_of("a", "b"), "a … b");

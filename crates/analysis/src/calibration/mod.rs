@@ -1,8 +1,9 @@
 //! Calibration from real runs: run times of kinds of tasks, levels of hosts, bandwidths of
 //! connections.
 //!
-//! A task takes `(start-up + factor * estimate) / level`, of its kind and its host (the module `tasks` has the reasoning). Levels are
-//! counted from the fastest host, whatever all have in common is a factor of the kinds.
+//! A task takes `(start-up + factor * estimate) / level` seconds, with start-up and factor of its kind and the level of its
+//! host (`tasks` explains the fit). Levels are relative to the fastest host; what all hosts have in common is part of the
+//! factors.
 
 mod connections;
 mod tasks;
@@ -33,16 +34,16 @@ pub struct Sample {
     pub slowness: f64,
 }
 
-/// A number that was seen several times.
+/// Distribution of several values of one quantity; all zero without values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
     /// Number of values.
     pub samples: usize,
-    /// Half of them are below.
+    /// Their median.
     pub median: f64,
     /// Their mean.
     pub mean: f64,
-    /// Their standard deviation.
+    /// Their sample standard deviation (divisor n - 1); 0 for a single value.
     pub deviation: f64,
     /// The smallest.
     pub least: f64,
@@ -77,11 +78,11 @@ impl Spread {
 pub struct KindFit {
     /// Its name.
     pub kind: String,
-    /// Real seconds.
+    /// Measured run times in seconds.
     pub seconds: Spread,
-    /// Further seconds of each, at the reference speed.
+    /// Constant part of every run time: seconds at the reference speed.
     pub startup: f64,
-    /// Real seconds without the start-up over those expected, on the fastest host; the median is what was fitted.
+    /// Run time without start-up over expected time, at the level of the fastest host. Its median is the fitted factor.
     pub factor: Spread,
 }
 
@@ -90,11 +91,11 @@ pub struct KindFit {
 pub struct Host {
     /// Its name.
     pub host: String,
-    /// Its speed as a share of what the platform states, counted from the fastest.
+    /// Actual over stated speed, relative to the fastest host. Its median is the fitted level.
     pub level: Spread,
 }
 
-/// Estimates learnt from some runs.
+/// Estimates fitted to runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Learnt {
     /// Kinds of tasks, by name.
@@ -103,7 +104,7 @@ pub struct Learnt {
     pub hosts: Vec<Host>,
     /// Connections, by names of places.
     pub connections: Vec<Connection>,
-    /// Of kinds that were not seen.
+    /// Law of all kinds together, for kinds that were not observed.
     #[serde(skip)]
     any: Option<Law>,
 }
@@ -164,7 +165,7 @@ impl Learnt {
         }
     }
 
-    /// A platform with the connections as they were learnt to be, where transfers are charged like this.
+    /// Returns the platform with fitted connections, under a network model with these charges.
     pub fn connect(
         &self,
         platform: &Platform,
@@ -173,8 +174,8 @@ impl Learnt {
         connections::applied(&self.connections, platform, charges)
     }
 
-    /// Seconds that a task takes at the reference speed, by its kind; like all others together where that was
-    /// never seen.
+    /// Seconds that a task takes at the reference speed: by the law of its kind, or that of all kinds where its own was
+    /// not observed. `estimate` in seconds.
     pub fn seconds(&self, kind: &str, estimate: f64) -> f64 {
         let seen = self.kinds.iter().find(|k| k.kind == kind && k.factor.samples > 0);
         let own = seen.map(|k| Law { startup: k.startup, factor: k.factor.median });
@@ -186,7 +187,7 @@ impl Learnt {
         self.hosts.iter().find(|h| h.host == host).map_or(1.0, |h| h.level.median)
     }
 
-    /// A workflow with learnt times. Tasks without an estimate get the median of their kind, at the
+    /// Returns the workflow with fitted estimates. Tasks without an estimate get the median run time of their kind, at the
     /// reference speed.
     pub fn teach(&self, workflow: &Workflow) -> Workflow {
         let speed = workflow.reference_speed();
@@ -203,8 +204,7 @@ impl Learnt {
     }
 }
 
-/// A workflow for a first run: tasks without an estimate are taken for as long as is usual of their kind,
-/// else of all others, else for a second.
+/// Estimates for a first run. Tasks without one get the median estimate of their kind, else of all tasks, else 1 s.
 pub fn first_estimates(workflow: Workflow) -> Workflow {
     let unknown = |w: &Workflow, task: TaskId| w.work(task) <= 0.0;
     if workflow.cost_table().is_some() || !workflow.tasks().any(|t| unknown(&workflow, t)) {
@@ -225,7 +225,7 @@ pub fn first_estimates(workflow: Workflow) -> Workflow {
     })
 }
 
-/// Values of samples by a name of theirs.
+/// Groups a value of each sample by name.
 fn group<'s>(
     samples: &[&'s Sample],
     name: impl Fn(&'s Sample) -> &'s str,

@@ -1,9 +1,9 @@
-//! Many methods on the same blocks: ranks, Friedman's test and what follows it, degradation,
-//! wins, profiles.
+//! Many methods on the same blocks: ranks, Friedman's test with Nemenyi's post-hoc test, degradation, wins, performance
+//! profiles (Dolan, Moré, 2002).
 
 use super::distributions::{chi_square_tail, f_tail, range_quantile, range_tail};
 use super::sample::sum;
-use super::{NOISE, Sense, Word, compare, equal};
+use super::{Comparison, NOISE, Sense, compare, equal};
 
 /// A table of blocks and methods. A missing value is a run without a result.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Blocks {
     sense: Sense,
 }
 
-/// Friedman's test and those that follow it, over complete blocks.
+/// Friedman's test and Nemenyi's post-hoc test, over complete blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Friedman {
     /// Complete blocks.
@@ -23,13 +23,13 @@ pub struct Friedman {
     pub chi2: f64,
     /// Its p-value with methods - 1 degrees of freedom.
     pub p: f64,
-    /// Iman and Davenport's F; none where its divisor is 0, or of a single block.
+    /// Iman and Davenport's F; none for a single block, and where its divisor is 0 (all blocks in the same order).
     pub f: Option<f64>,
-    /// The p-value of F; none of a single block.
+    /// The p-value of F; none for a single block.
     pub f_p: Option<f64>,
     /// Nemenyi's critical difference of mean ranks at 5 %.
     pub critical_difference: f64,
-    /// Nemenyi's p-values: pairs of methods in order.
+    /// Nemenyi's p-values: (first method, second method, p), pairs in order.
     pub nemenyi: Vec<(usize, usize, f64)>,
 }
 
@@ -91,7 +91,8 @@ impl Blocks {
         })
     }
 
-    /// Doubled ranks summed per method over complete blocks, the sum of t^3 - t, and their number.
+    /// Per method the sum of doubled ranks over complete blocks, then the sum of t^3 - t over groups of t tied methods, then
+    /// the number of complete blocks. Doubled, mean ranks of ties are whole numbers.
     fn rank_sums(&self) -> (Vec<i128>, i128, usize) {
         let (mut sums, mut tied, mut complete) = (vec![0_i128; self.methods], 0, 0);
         let mut order: Vec<usize> = Vec::new();
@@ -180,8 +181,9 @@ impl Blocks {
         let mut tables: Vec<MethodFigures> = vec![MethodFigures::default(); self.methods];
         for row in self.rows() {
             let Some(best) = self.best(row) else { continue };
-            let wins =
-                |v: &f64| compare(*v, best, self.sense, tolerance) == Word::Equal || *v == best;
+            let wins = |v: &f64| {
+                compare(*v, best, self.sense, tolerance) == Comparison::Equal || *v == best
+            };
             let winners = row.iter().flatten().filter(|v| wins(v)).count();
             for (value, table) in row.iter().zip(&mut tables) {
                 let Some(value) = value else { continue };
@@ -298,11 +300,12 @@ pub(super) fn stratified_ratio(above: &[&[f64]], below: &[&[f64]]) -> super::Est
     if lone.len() > 1 {
         let (n, centre) = (lone.len() as f64, mean(&lone));
         let squares = lone.iter().map(|r| (r - centre).powi(2)).sum();
-        // They are n of the means that are summed.
+        // Their n strata are n of the means that are summed: weight n^2.
         add(squares, n, n * n);
     }
     let margin = (is_known && count > 0.0 && samples > 1).then(|| {
         let degrees = if spread > 0.0 { variance * variance / spread } else { f64::INFINITY };
+        // Beyond 1e9 degrees Student's distribution is the normal one to double precision.
         let degrees = degrees.clamp(1.0, 1e9);
         super::distributions::student_quantile(degrees, 0.025) * variance.sqrt() / total.abs()
     });

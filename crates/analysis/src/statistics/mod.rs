@@ -1,8 +1,7 @@
 //! Statistics of the lab: intervals, tests, effect sizes.
 //!
-//! Values that differ by less than [`NOISE`] are the same number. Where a sample does not have a
-//! figure (no spread of one value, no geometric mean of a negative one) there is none, never a
-//! stand-in.
+//! Values that differ by less than [`NOISE`] (relative) are treated as equal. Where a statistic is undefined for a sample
+//! (the standard deviation of one value, the geometric mean of a negative one), the result is `None`, never a substitute.
 
 mod blocks;
 pub mod distributions;
@@ -30,9 +29,9 @@ pub enum Sense {
     Higher,
 }
 
-/// The result of the comparison of one value with another.
+/// Result of comparing a value with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum Comparison {
     /// Better, beyond the tolerance.
     Better,
     /// Equal within the tolerance.
@@ -41,21 +40,21 @@ pub enum Word {
     Worse,
 }
 
-/// Whether two values are equal within a relative tolerance; on the edge they are.
+/// Whether two values are equal within a relative tolerance, inclusive.
 pub fn equal(a: f64, b: f64, tolerance: f64) -> bool {
-    // The edge is that of decimal numbers, not of their nearest doubles.
+    // Inclusive also after rounding of decimals to doubles: 1.1 and 1.0 are equal within 0.1.
     let bound = tolerance * a.abs().max(b.abs());
     a == b || (a - b).abs() <= bound * (1.0 + 1e-12) + 4.0 * f64::EPSILON * a.abs().max(b.abs())
 }
 
 /// Compares two values with a relative tolerance.
-pub fn compare(a: f64, b: f64, sense: Sense, tolerance: f64) -> Word {
+pub fn compare(a: f64, b: f64, sense: Sense, tolerance: f64) -> Comparison {
     if equal(a, b, tolerance.max(NOISE)) {
-        Word::Equal
+        Comparison::Equal
     } else if (a < b) == (sense == Sense::Lower) {
-        Word::Better
+        Comparison::Better
     } else {
-        Word::Worse
+        Comparison::Worse
     }
 }
 
@@ -84,7 +83,7 @@ impl Estimate {
         Estimate { value, margin: None, interval: None, samples: 1, exact: true }
     }
 
-    /// The share of samples that are so, with Wilson's interval.
+    /// The share of samples that are true, with Wilson's interval.
     pub fn share(samples: &[bool]) -> Estimate {
         let (yes, n) = (samples.iter().filter(|&&is_so| is_so).count(), samples.len());
         if n == 0 {
@@ -112,8 +111,8 @@ impl Estimate {
     }
 
     /// Mean of `above` over mean of `below`, sample by sample from the same scenarios. The interval
-    /// is the one of the residuals `above - ratio * below` (delta method), so what both have in
-    /// common does not widen it.
+    /// is the one of the residuals `above - ratio * below` (delta method), so that
+    /// variation common to both does not widen it.
     pub fn ratio(above: &[f64], below: &[f64]) -> Estimate {
         pairs::ratio_of_sums(above, below)
     }

@@ -2,7 +2,7 @@
 
 use super::distributions::normal_tail;
 use super::sample::{Interval, Moments, power_of_two, sum};
-use super::{Estimate, NOISE, Sense, Word, compare, equal};
+use super::{Comparison, Estimate, NOISE, Sense, compare, equal};
 
 /// Number of pairs up to which Wilcoxon's test is exact.
 pub const EXACT_PAIRS: usize = 25;
@@ -108,9 +108,9 @@ impl Pairs {
         let mut counts = Counts::default();
         for &(a, b) in &self.both {
             match compare(a, b, sense, tolerance) {
-                Word::Better => counts.better += 1,
-                Word::Equal => counts.equal += 1,
-                Word::Worse => counts.worse += 1,
+                Comparison::Better => counts.better += 1,
+                Comparison::Equal => counts.equal += 1,
+                Comparison::Worse => counts.worse += 1,
             }
         }
         counts

@@ -23,7 +23,7 @@ fn quantiles_of_student_are_accurate() {
 }
 
 #[test]
-fn tails_and_quantiles_belong_together() {
+fn tails_invert_quantiles() {
     close(normal_quantile(0.025), Z_95);
     close(normal_tail(1.0), 0.158_655_253_931_457_05);
     close(normal_tail(-1.0) + normal_tail(1.0), 1.0);
@@ -107,7 +107,7 @@ fn estimates_of_shares_and_of_strata() {
     // One sample decides nothing, none has no share.
     assert!(Estimate::share(&[true]).interval.is_none());
     assert!(Estimate::share(&[]).value.is_nan());
-    // Cells that differ among each other, but not within, are no uncertainty.
+    // Differences between cells, without any within, add no uncertainty.
     let (above, below): (Vec<f64>, Vec<f64>) = (vec![2.0, 2.0], vec![1.0, 1.0]);
     let (more, less): (Vec<f64>, Vec<f64>) = (vec![30.0, 30.0], vec![15.0, 15.0]);
     let ratio = Estimate::stratified_ratio(&[&above, &more], &[&below, &less]);

@@ -260,7 +260,7 @@ impl Window {
     }
 }
 
-/// Most windows that are looked at.
+/// Most windows that are evaluated.
 const MOST_WINDOWS: f64 = 1e7;
 
 fn deviation(replay: &Replay<'_>, all: &[CompletedJob<'_>]) -> PledgeDeviation {

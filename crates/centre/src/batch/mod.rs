@@ -5,6 +5,7 @@
 //! drives it with the jobs of a log, [`metrics`] measures the outcome.
 
 mod caps;
+pub mod load;
 pub mod metrics;
 mod policy;
 mod profile;

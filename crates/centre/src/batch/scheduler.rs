@@ -1,7 +1,8 @@
-//! The on-line batch service: jobs are submitted and end, and a pass starts the jobs whose turn has come.
+//! The on-line batch scheduler: it is notified of submissions and ends of jobs, and each pass starts the jobs that its
+//! policy allows.
 //!
-//! At one instant a driver first reports all ends, then all submissions, then calls [`Scheduler::pass`] once;
-//! jobs that take no time end at once, and another pass follows.
+//! At each instant a driver first reports all ends, then all submissions, then calls [`Scheduler::pass`] once. After jobs
+//! of zero run time have ended, another pass follows.
 
 use super::caps::Caps;
 use super::policy::{Filling, Order, Policy};
@@ -14,32 +15,32 @@ use std::fmt;
 /// Resources and limits that a job requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
-    /// Its number, which decides between jobs of one submission date.
+    /// Its number; ties of submission dates: lower number first.
     pub number: u64,
     /// Submission date, in seconds.
     pub submit: f64,
-    /// Cores.
+    /// Number of cores.
     pub cores: u64,
-    /// Longest run time, in seconds.
+    /// Walltime limit, in seconds.
     pub limit: f64,
-    /// User.
+    /// Index of the user in the accounts.
     pub user: u32,
-    /// Group.
+    /// Index of the group.
     pub group: u32,
-    /// Queue.
+    /// Index of the queue.
     pub queue: u32,
 }
 
-/// A job of a [`Scheduler`]: the place in the order of submission.
+/// A job of a [`Scheduler`]: its position in the order of accepted submissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub u32);
 
 /// Reason for refusing a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It needs more than there is.
+    /// It needs more cores than the machine has.
     LargerThanMachine,
-    /// It needs more than it is allowed to.
+    /// It needs more than the cap of its account allows.
     LargerThanCap,
 }
 
@@ -64,7 +65,7 @@ struct Waiting {
     limit: f64,
     /// Promised start, with conservative filling.
     promise: f64,
-    /// Value of the counter of freed resources at the last check of the promise.
+    /// Number of the last release at the last check of the promise.
     checked: u64,
 }
 
@@ -84,11 +85,12 @@ struct Running {
     id: JobId,
 }
 
-/// Times that were given back, as far as they can still matter to promises.
+/// Reserved times that were released, newest last: a waiting job can only move forward into times released since its last
+/// check. Of two releases the later one with the later end makes the other redundant.
 #[derive(Clone, Debug, Default)]
 struct Freed {
     count: u64,
-    /// Number and end of what was freed; ends fall, numbers rise.
+    /// Numbers and ends of releases: numbers rise, ends fall.
     ends: Vec<(u64, f64)>,
 }
 
@@ -101,7 +103,7 @@ impl Freed {
         self.ends.push((self.count, end));
     }
 
-    /// Until when something has been freed since.
+    /// Latest end of the releases after number `since`; none if there are none.
     fn until(&self, since: u64) -> Option<f64> {
         let k = self.ends.partition_point(|&(number, _)| number <= since);
         self.ends.get(k).map(|&(_, end)| end)
@@ -114,31 +116,34 @@ impl Freed {
     }
 }
 
-/// A batch system at work.
+/// State of a batch system. *Units* are what the machine allocates: cores or whole nodes.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     policy: Policy,
     machine: Machine,
+    /// Units that no job holds.
     free: u64,
-    /// Priorities of queues, pledges of groups.
+    /// Priorities of queues, by index; pledges of groups, by index.
     priorities: Vec<f64>,
     pledges: Vec<f64>,
     caps: Caps,
     usage: Usage,
     jobs: Vec<Request>,
-    /// In order, but for jobs that have arrived since the last pass.
+    /// Waiting jobs in the order of the last pass.
     queue: Vec<Waiting>,
+    /// Jobs submitted since the last pass.
     arrived: Vec<Waiting>,
-    /// By end.
+    /// By rising end.
     running: Vec<Running>,
-    /// Expected end of each running job.
+    /// By job: its end by its limit once it has started; infinite before.
     ends: Vec<f64>,
+    /// Jobs started in the last pass.
     started: Vec<JobId>,
     profile: Profile,
     freed: Freed,
-    /// Something ended since the last pass.
+    /// A job has ended since the last pass.
     ended: bool,
-    /// A running job lasts longer than the profile has it.
+    /// A running job was delayed, so that the profile is too optimistic.
     delayed: bool,
     /// The earliest promised date after the last pass.
     next_promise: f64,
@@ -253,8 +258,8 @@ impl Scheduler {
         }
     }
 
-    /// A started job has to wait for its nodes and may last so much longer. Promises that this makes impossible
-    /// are renewed in the next pass.
+    /// Extends the limit of a started job, which waits for its nodes. Promises that become impossible are made again in the
+    /// next pass.
     pub fn delay(&mut self, job: JobId, seconds: f64) {
         let old = self.ends[job.0 as usize];
         let first = self.running.partition_point(|running| running.end < old);
@@ -265,7 +270,7 @@ impl Scheduler {
         }
     }
 
-    /// Starts the jobs whose turn it is; they are returned in the order in which they start.
+    /// Starts jobs by the policy; returns them in the order in which they start.
     pub fn pass(&mut self, now: f64) -> &[JobId] {
         self.started.clear();
         match self.policy.filling {
@@ -290,7 +295,7 @@ impl Scheduler {
         }
     }
 
-    /// Sorts the queue by use per pledge of the groups now.
+    /// Sorts the queue by the present usage of groups over their pledges.
     fn order_by_share(&mut self, now: f64) {
         if self.queue.len() < 2 || self.free == 0 {
             return;
@@ -310,7 +315,7 @@ impl Scheduler {
         queue.sort_by(Waiting::compare);
     }
 
-    /// Starts jobs in order; behind the first that does not fit, those that backfilling allows.
+    /// Starts jobs in order; behind the first one that does not fit, those that EASY backfilling allows.
     fn fill(&mut self, now: f64) {
         let mut head = None;
         for k in 0..self.queue.len() {
@@ -358,8 +363,8 @@ impl Scheduler {
         self.caps.remove(&request);
     }
 
-    /// When so many units will be free, and how many more there will be then, if all running jobs
-    /// last to their limits.
+    /// Reservation of the head of the queue: the date at which `units` are free if all running jobs last to their limits,
+    /// and the number of further units free at that date.
     fn reservation(&self, units: u64) -> (f64, u64) {
         let mut free = self.free;
         let mut reached = f64::INFINITY;
@@ -405,13 +410,13 @@ impl Scheduler {
         }
     }
 
-    /// Conservative filling: promises are improved if something ended, made to who is new, and
-    /// those of now are kept.
+    /// Conservative backfilling: moves promises forward if a job has ended, gives new jobs one, and starts the jobs whose
+    /// promised date has come.
     fn keep_promises(&mut self, now: f64) {
         self.profile.forget_before(now);
         self.freed.forget_before(now);
         if self.delayed {
-            self.promise_anew(now);
+            self.rebuild_promises(now);
         } else if self.ended {
             self.compress(now);
         }
@@ -436,8 +441,8 @@ impl Scheduler {
         self.next_promise = ahead.fold(f64::INFINITY, f64::min);
     }
 
-    /// Forgets all promises and makes them again in order.
-    fn promise_anew(&mut self, now: f64) {
+    /// Discards all promises and makes them again in order.
+    fn rebuild_promises(&mut self, now: f64) {
         self.profile = Profile::new(self.machine.units());
         for running in &self.running {
             self.profile.take(running.units, now, running.end);
@@ -452,8 +457,8 @@ impl Scheduler {
         self.delayed = false;
     }
 
-    /// One round over the waiting jobs in order: each gets the earliest date that the others leave. Only dates
-    /// at which something was freed since the last check can be new.
+    /// Compression: one round over the waiting jobs in order, each of which gets the earliest date that the others leave.
+    /// Only times released since its last check can be new for a job.
     fn compress(&mut self, now: f64) {
         for waiting in &mut self.queue {
             let until = self.freed.until(waiting.checked);
@@ -468,7 +473,7 @@ impl Scheduler {
             self.profile.take(units, earlier, earlier + limit);
             waiting.promise = earlier;
             self.freed.add(promise + limit);
-            // Its own move leaves nothing for itself.
+            // The time that it released itself is of no use to it.
             waiting.checked = self.freed.count;
         }
     }

@@ -65,7 +65,7 @@ pub enum CapBy {
 pub struct Cap {
     /// Set of jobs to which the cap applies.
     pub by: CapBy,
-    /// Whom it holds for; `*`: for each.
+    /// Name of the user, group or queue; `*`: each one.
     #[serde(deserialize_with = "name")]
     pub name: String,
     /// Most cores.

@@ -8,7 +8,7 @@ use slackline_model::distribution::Distribution;
 use std::collections::{BTreeSet, HashMap};
 use thiserror::Error;
 
-/// A case that makes no sense.
+/// An inconsistent case; the text names the member and the cause.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{0}")]
 pub struct CaseError(pub String);
@@ -22,13 +22,13 @@ pub(super) fn error<T>(message: impl Into<String>) -> Result<T, CaseError> {
 pub struct Task {
     /// Its name.
     pub id: String,
-    /// Work, in units of which a site computes `speed` per second.
+    /// Amount of work: a site of speed `s` computes `s` units per second.
     pub work: f64,
     /// Files that are staged in, in this order.
     pub inputs: Vec<usize>,
     /// Files that are staged out, in this order.
     pub outputs: Vec<usize>,
-    /// Tasks that have to be done before it, producers of its inputs included; no task twice.
+    /// Tasks that have to be done before it, including the producers of its inputs; sorted, without duplicates.
     pub dependencies: Vec<usize>,
 }
 
@@ -45,7 +45,7 @@ pub struct FileSpec {
     pub producer: Option<usize>,
 }
 
-/// The batch system of a site and the load that is not ours.
+/// The batch system of a site with its background load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchSite {
     /// Cores of the machine.
@@ -54,7 +54,7 @@ pub struct BatchSite {
     pub policy: Policy,
     /// Longest walltime that its queue allows, in seconds.
     pub max_walltime: Option<f64>,
-    /// Other jobs: number, submission, run time, cores, limit.
+    /// Background jobs: number, submission (s), run time (s), cores, walltime limit (s).
     pub background: Vec<(u64, f64, f64, u64, f64)>,
 }
 
@@ -65,7 +65,7 @@ pub struct SiteSpec {
     pub name: String,
     /// Work per second of a pilot.
     pub speed: f64,
-    /// The storage that is preferred.
+    /// The preferred storage for reads and writes.
     pub close: Option<usize>,
     /// The batch system through which pilots have to go.
     pub batch: Option<BatchSite>,
@@ -80,9 +80,9 @@ pub struct SiteSpec {
 pub struct StorageSpec {
     /// Its name.
     pub name: String,
-    /// Most transfers from and to it at a time.
+    /// Most concurrent transfers from and to it.
     pub max_active: usize,
-    /// Bytes that it holds.
+    /// Capacity in bytes; none: unbounded.
     pub capacity: Option<f64>,
     /// Bytes per second into it.
     pub bandwidth_in: Option<f64>,
@@ -108,11 +108,11 @@ pub struct Pilot {
     pub id: String,
     /// Its site.
     pub site: usize,
-    /// Date of submission; that of the start, where only this is given.
+    /// Date of submission in seconds; 0 where it is not given.
     pub submit: f64,
     /// Date of its start; none where the batch system, a model or a record determines it.
     pub start: Option<f64>,
-    /// Date of its death.
+    /// Date at which it fails, in seconds.
     pub dies: Option<f64>,
     /// Longest life, in seconds.
     pub walltime: Option<f64>,
@@ -120,18 +120,18 @@ pub struct Pilot {
     pub cores: u64,
 }
 
-/// Models of what is not injected from a record.
+/// Models of free components.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     /// Seconds from submission to start, by site.
     pub latency: Vec<Distribution>,
     /// Seconds between submissions of pilots.
     pub pacing: f64,
-    /// Seconds after which a pilot dies; never if none.
+    /// Lifetime of pilots in seconds until they fail; none: they never do.
     pub lifetime: Option<Distribution>,
 }
 
-/// Assumed values of the platform where it is modelled: by site and by link.
+/// Assumed figures of the platform when that component is free, by site and by link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlatformModel {
     /// Speeds of sites.
@@ -157,7 +157,7 @@ pub struct Case {
     pub default_storage: Option<usize>,
     /// Links.
     pub links: Vec<LinkSpec>,
-    /// Links between a storage and a site, from the storage on; the same way back.
+    /// By storage and site: the links between them, from the storage on; the way back uses the same links.
     pub routes: HashMap<(usize, usize), Vec<usize>>,
     /// Pilots.
     pub pilots: Vec<Pilot>,
@@ -165,13 +165,13 @@ pub struct Case {
     pub catalogue_latency: f64,
     /// Seconds without a job after which a pilot leaves; infinite for never.
     pub idle_timeout: f64,
-    /// Most attempts at a task; no limit if none.
+    /// Most attempts at a task; none: unlimited.
     pub max_attempts: Option<usize>,
-    /// Models of what is not injected.
+    /// Models of free components.
     pub model: Option<Model>,
-    /// The platform where it is modelled.
+    /// Assumed figures of the platform when that component is free.
     pub platform_model: Option<PlatformModel>,
-    /// Seed of what is drawn.
+    /// Seed of random draws.
     pub seed: u64,
     /// The record of a run.
     pub record: Option<RunRecord>,
@@ -314,11 +314,11 @@ pub struct Work {
     pub files: Vec<(String, f64)>,
 }
 
-/// Most tasks that `count` may make.
+/// Most tasks that `count` may expand to.
 const MOST_TASKS: usize = 10_000_000;
 /// Most pilots of a case.
 const MOST_PILOTS: usize = 10_000_000;
-/// Largest amount of anything.
+/// Upper bound of all amounts, so that sums stay finite.
 const LARGEST: f64 = 1e18;
 
 fn amount(value: f64, what: impl FnOnce() -> String) -> Result<f64, CaseError> {
@@ -337,7 +337,7 @@ fn positive(value: f64, what: impl FnOnce() -> String) -> Result<f64, CaseError>
     }
 }
 
-/// Places by name.
+/// Positions of items by name.
 struct Index<'a> {
     kind: &'static str,
     places: HashMap<&'a str, usize>,
@@ -379,7 +379,7 @@ impl Case {
         build(file, work, true)
     }
 
-    /// The case with another number of pilots: those of the case in turn, again and again.
+    /// The case with another number of pilots: those of the case, repeated in turn. Its record does not apply any more.
     pub fn with_pilots(&self, count: usize) -> Case {
         let mut case = Case { record: None, ..self.clone() };
         let pilots = (0..count).filter_map(|k| {
@@ -392,7 +392,7 @@ impl Case {
         case
     }
 
-    /// Sites at which nothing can run, because they have no pilot.
+    /// Sites without pilots, where nothing can run.
     pub fn sites_without_pilots(&self) -> impl Iterator<Item = &str> + '_ {
         let used: BTreeSet<usize> = self.pilots.iter().map(|pilot| pilot.site).collect();
         let sites = self.sites.iter().enumerate().filter(move |(k, _)| !used.contains(k));
@@ -408,7 +408,7 @@ fn parse(text: &str) -> Result<CaseFile, CaseError> {
     }
 }
 
-/// Tasks with the files they name.
+/// Tasks, with `count` expanded, and the files they name.
 fn work(tasks: Vec<TaskFile>, files: UniqueMap<f64>) -> Result<Work, CaseError> {
     let mut all: Vec<(String, TaskFile)> = Vec::with_capacity(tasks.len());
     for task in tasks {
@@ -446,6 +446,7 @@ fn work(tasks: Vec<TaskFile>, files: UniqueMap<f64>) -> Result<Work, CaseError> 
     Ok(Work { tasks, files: files.0 })
 }
 
+/// Checks a case. With a workflow from elsewhere, files without a producer or replica are on the default storage.
 fn build(file: CaseFile, work: Work, is_elsewhere: bool) -> Result<Case, CaseError> {
     let storages = storages(file.storages)?;
     let by_storage = Index::new("storage", storages.iter().map(|s| s.name.as_str()))?;
@@ -477,7 +478,7 @@ fn build(file: CaseFile, work: Work, is_elsewhere: bool) -> Result<Case, CaseErr
     }
     let model = file.model.map(|model| self::model(model, &by_site, sites.len())).transpose()?;
     let platform_model = match file.platform_model {
-        Some(believed) => Some(platform_model(believed, &by_site, &by_link, &sites, &links)?),
+        Some(assumed) => Some(platform_model(assumed, &by_site, &by_link, &sites, &links)?),
         None => None,
     };
     let pilots = pilots(file.pilots, &by_site, &sites)?;
@@ -737,11 +738,12 @@ fn check_work(work: Work) -> Result<(Vec<Task>, Vec<FileSpec>), CaseError> {
         }
         task.dependencies = all.into_iter().collect();
     }
-    check_circles(&tasks)?;
+    check_cycles(&tasks)?;
     Ok((tasks, specs))
 }
 
-fn check_circles(tasks: &[Task]) -> Result<(), CaseError> {
+/// Fails where dependencies have a cycle; the error names its tasks.
+fn check_cycles(tasks: &[Task]) -> Result<(), CaseError> {
     let mut waits: Vec<usize> = tasks.iter().map(|task| task.dependencies.len()).collect();
     let followers = followers(tasks);
     let mut free: Vec<usize> = (0..tasks.len()).filter(|&k| waits[k] == 0).collect();
@@ -758,7 +760,7 @@ fn check_circles(tasks: &[Task]) -> Result<(), CaseError> {
     if seen == tasks.len() {
         return Ok(());
     }
-    // Whoever waits, waits for one that waits: going back leads into the circle.
+    // Each remaining task depends on another remaining one: following these dependencies leads into a cycle.
     let mut at = waits.iter().position(|&waits| waits > 0).unwrap_or(0);
     let mut order = vec![usize::MAX; tasks.len()];
     let mut path = Vec::new();

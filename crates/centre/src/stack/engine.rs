@@ -4,7 +4,7 @@
 
 use super::case::{Case, followers};
 use super::plan::{Death, Declared, Plan, RunRecord, Start};
-use super::sites::{Batch, BatchNews};
+use super::sites::{Batch, PassResult};
 use super::switches::Switches;
 use super::transport::{self, Direction, Transport};
 use super::{Attempt, AttemptResult, PilotEnd, PilotLife};
@@ -76,7 +76,7 @@ impl Outcome {
 /// Deviation of a run from the definitions, to detect whether its result depends on ties.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Variation {
-    /// Pilots are looked at in the other order.
+    /// Pilots are served in the reverse order.
     pub reversed: bool,
     /// Pilots start (or are submitted) later by so many seconds times their place.
     pub shift: f64,
@@ -114,7 +114,7 @@ pub fn run_varied(
     Engine::new(plan, transport, variation.reversed)?.run()
 }
 
-/// Whether the dates at which tasks are done stay the same with pilots looked at in the other order
+/// Whether the dates at which tasks are done stay the same with pilots served in the reverse order
 /// and with start dates a microsecond apart.
 pub fn is_robust(
     case: &Case,
@@ -395,7 +395,7 @@ impl<'a> Engine<'a> {
             for (pilot, why) in dying {
                 self.die(pilot, why)?;
             }
-            let mut news = BatchNews::default();
+            let mut news = PassResult::default();
             for batch in self.batches.iter_mut().flatten() {
                 if batch.is_waiting() || batch.next_date() <= horizon {
                     batch.pass(self.now, horizon, self.case, &mut news);
@@ -447,7 +447,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Place of a pilot in the order in which pilots are looked at; its own inverse.
+    /// Place of a pilot in the order in which pilots are served; its own inverse.
     fn rank(&self, pilot: usize) -> usize {
         if self.reversed { self.pilots.len() - 1 - pilot } else { pilot }
     }

@@ -1,8 +1,8 @@
 //! The service stack of a production centre: a workflow engine, a central queue from which pilots
 //! pull jobs, a catalogue of replicas, transfer queues of storages, and the network below them.
 //!
-//! A [`Case`] describes all of it, [`run`] simulates it. With the record of a run, every component
-//! can be injected from the record or be modelled: [`Switches`], [`attribute`].
+//! A [`Case`] describes the stack and a workflow, [`run`] simulates it. With the record of a run, each component can be
+//! injected from the record or left free ([`Switches`]); [`attribute`] measures the error of each model that way.
 
 mod attribute;
 mod case;
@@ -13,6 +13,7 @@ mod sites;
 mod switches;
 mod transport;
 mod validity;
+mod work;
 
 pub use attribute::{Attributed, Attribution, attribute, attribute_one};
 pub use case::{
@@ -24,6 +25,7 @@ pub use plan::RunRecord;
 pub use recorded::{RecordedHost, RecordedTask, case_of_run};
 pub use switches::{Component, Switches, UnknownSwitch};
 pub use validity::{Origin, Validity};
+pub use work::work_of;
 
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +43,7 @@ pub enum AttemptResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PilotEnd {
-    /// Without a job for the idle timeout.
+    /// It had no job for the idle timeout.
     Idle,
     /// Killed by a failure.
     Died,
@@ -56,11 +58,11 @@ pub enum PilotEnd {
 pub struct Attempt {
     /// Entry into the queue.
     pub queued: f64,
-    /// The pilot that took it, by place in the case.
+    /// The pilot that took it, by position in the case.
     pub pilot: Option<usize>,
-    /// When it was taken.
+    /// Date at which a pilot took it.
     pub start: f64,
-    /// When it ended.
+    /// Date of its end.
     pub end: f64,
     /// Its end; none for an attempt without a pilot, or one that still ran when the run stalled.
     pub result: Option<AttemptResult>,
@@ -73,9 +75,9 @@ pub struct Attempt {
 pub struct PilotLife {
     /// Submission.
     pub submit: f64,
-    /// First second; none if it never started.
+    /// Start; none if it never started.
     pub start: Option<f64>,
-    /// Last second; none if it never left.
+    /// End; none if it still ran at the end of the simulation.
     pub exit: Option<f64>,
     /// Reason for its end.
     pub why: Option<PilotEnd>,

@@ -1,4 +1,4 @@
-//! Batch systems of sites: pilots are ordinary jobs beside the background.
+//! Batch systems of sites: pilots are ordinary jobs and compete with the background load.
 
 use super::case::{BatchSite, Case};
 use super::plan::{PilotPlan, Start};
@@ -6,7 +6,7 @@ use crate::batch::{Accounts, JobId, Machine, Request, Scheduler, Site, SiteError
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Numbers of pilots as batch jobs begin here.
+/// Job number of the first pilot. Numbers break ties of submission dates, so pilots come after background jobs.
 const FIRST_PILOT: u64 = 10_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl Ord for End {
 
 /// Pilots that a batch system started or refused at an instant.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BatchNews {
+pub(super) struct PassResult {
     pub(super) started: Vec<(usize, JobId)>,
     pub(super) refused: Vec<usize>,
 }
@@ -51,12 +51,13 @@ pub(super) struct Batch<'a> {
     spec: &'a BatchSite,
     scheduler: Scheduler,
     submissions: Vec<Submission>,
+    /// Position of the next submission.
     next: usize,
-    /// Of background jobs.
+    /// Ends of running background jobs.
     ends: BinaryHeap<Reverse<End>>,
     /// Jobs by their numbers in the scheduler.
     jobs: Vec<SiteJob>,
-    /// Jobs of pilots that are gone, to be ended now.
+    /// Jobs of pilots that have ended, to be ended in the next pass.
     gone: Vec<JobId>,
 }
 
@@ -90,25 +91,26 @@ impl<'a> Batch<'a> {
         }))
     }
 
-    /// When something is due next; infinite for never.
+    /// The next date at which something is due; infinite for none.
     pub(super) fn next_date(&self) -> f64 {
         let submission = self.submissions.get(self.next).map_or(f64::INFINITY, |s| s.date);
         let end = self.ends.peek().map_or(f64::INFINITY, |Reverse(End(date, _))| *date);
         submission.min(end).min(self.scheduler.next_date())
     }
 
-    /// Whether pilots have gone since the last pass.
+    /// Whether pilots have ended since the last pass.
     pub(super) fn is_waiting(&self) -> bool {
         !self.gone.is_empty()
     }
 
-    /// A pilot has gone: its job ends in the next pass.
+    /// Notes that a pilot has ended: its job ends in the next pass.
     pub(super) fn pilot_gone(&mut self, job: JobId) {
         self.gone.push(job);
     }
 
-    /// Ends, submissions, one pass, for what is due until `horizon`.
-    pub(super) fn pass(&mut self, now: f64, horizon: f64, case: &Case, news: &mut BatchNews) {
+    /// Carries out ends and submissions due until `horizon` (`now` plus a tolerance for rounding), then one pass of the
+    /// scheduler.
+    pub(super) fn pass(&mut self, now: f64, horizon: f64, case: &Case, result: &mut PassResult) {
         for job in std::mem::take(&mut self.gone) {
             self.scheduler.end(now, job);
         }
@@ -133,11 +135,11 @@ impl<'a> Batch<'a> {
                 Request { number, submit: date, cores, limit, user: 0, group: 0, queue: 0 };
             match (self.scheduler.submit(request), job) {
                 (Ok(_), _) => self.jobs.push(job),
-                (Err(_), SiteJob::Pilot(k)) => news.refused.push(k),
+                (Err(_), SiteJob::Pilot(k)) => result.refused.push(k),
                 (Err(_), SiteJob::Background(_)) => {}
             }
         }
-        // A promised date may be ahead by a rounding error.
+        // A promised date may be later than `now` by a rounding error.
         let now = if self.scheduler.next_date() <= horizon {
             now.max(self.scheduler.next_date())
         } else {
@@ -146,7 +148,7 @@ impl<'a> Batch<'a> {
         let started = self.scheduler.pass(now).to_vec();
         for JobId(id) in started {
             match self.jobs[id as usize] {
-                SiteJob::Pilot(k) => news.started.push((k, JobId(id))),
+                SiteJob::Pilot(k) => result.started.push((k, JobId(id))),
                 SiteJob::Background(k) => {
                     let (_, _, run, _, limit) = self.spec.background[k];
                     self.ends.push(Reverse(End(now + run.min(limit), id)));

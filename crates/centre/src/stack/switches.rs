@@ -1,4 +1,5 @@
-//! Switches between injecting a component from a record and modelling or simulating it.
+//! Switches of the components of a simulated centre. A component is *injected* when its behaviour is taken from the record
+//! of a run, and *free* when it is modelled or simulated.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -7,11 +8,11 @@ use thiserror::Error;
 /// A component of a simulated centre that can be injected from a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Component {
-    /// Length of the computations.
+    /// Durations of computations.
     Application,
-    /// Length of stage-in and stage-out.
+    /// Durations of stage-in and stage-out.
     Transfers,
-    /// When attempts enter the queue.
+    /// Dates at which attempts enter the queue.
     Workflow,
     /// Assignment of attempts to pilots.
     Placement,
@@ -26,8 +27,8 @@ pub enum Component {
 }
 
 impl Component {
-    /// All components, in the order in which they are set free one after the other: from the nearest to the
-    /// application outwards.
+    /// All components, in the order in which an attribution frees them one by one: the platform, then from the application
+    /// outwards.
     pub const ALL: [Component; 8] = [
         Component::Platform,
         Component::Application,
@@ -62,12 +63,12 @@ impl Component {
     }
 }
 
-/// A switch that does not exist.
+/// An unknown component or value of a switch.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{0}")]
 pub struct UnknownSwitch(pub String);
 
-/// The state of all components.
+/// The state of all components: a bit set of the free ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Switches {
     free: u8,
@@ -124,7 +125,7 @@ impl Serialize for Switches {
 }
 
 impl fmt::Display for Switches {
-    /// Names what is not injected, or injected where that is less.
+    /// Lists the free components, or the injected ones where those are fewer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = |injected: bool| {
             let some = Component::ALL.into_iter().filter(move |&c| self.injects(c) == injected);

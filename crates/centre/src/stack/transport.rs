@@ -1,5 +1,5 @@
-//! Transfers: each storage starts those from and to it in order, at most so many at a time; under way
-//! they share the links of a simulation.
+//! Transfers: each storage has a queue (first come, first served) with a limit of concurrent transfers from and to it.
+//! Active transfers share the links of a network simulation.
 
 use super::case::Case;
 use crate::storage::plain_models;
@@ -72,7 +72,7 @@ pub(super) fn platform(case: &Case, bandwidths: &[f64]) -> Result<Platform, Plat
     builder.build()
 }
 
-/// A transfer of a pilot.
+/// The present transfer of a pilot.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
     storage: usize,
@@ -84,7 +84,7 @@ struct Transfer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Queued,
-    /// Under way without taking time.
+    /// Active, but without duration.
     Instant,
     Flowing(ActivityId),
 }
@@ -93,7 +93,7 @@ enum Place {
 struct Queue {
     max_active: usize,
     active: usize,
-    /// Pilots whose transfer waits; those that died are passed over.
+    /// Pilots with waiting transfers, and their request numbers; cancelled requests are skipped.
     waiting: VecDeque<(usize, u64)>,
 }
 
@@ -105,7 +105,7 @@ pub(super) struct Transport {
     storages: usize,
     /// Sites by pilot.
     sites: Vec<usize>,
-    /// Whether a route has no link that takes time, by storage and site.
+    /// By storage and site: whether the route has no links, so that transfers take no time.
     free_routes: Vec<bool>,
     site_count: usize,
     queues: Vec<Queue>,
@@ -148,8 +148,8 @@ impl Transport {
         if self.simulation.alive() == 0 { f64::INFINITY } else { self.simulation.next_date() }
     }
 
-    /// Lets time pass until `date`, and further to what ends until `horizon`; pilots whose transfer
-    /// has come to its end are added to `ended`.
+    /// Advances to `date`, and further to ends until `horizon` (`date` plus a tolerance). Pilots whose transfers have ended
+    /// are added to `ended`.
     pub(super) fn advance(
         &mut self,
         date: f64,
@@ -173,8 +173,7 @@ impl Transport {
         }
     }
 
-    /// Asks for a transfer; it starts when it is its turn. Pilots whose transfer takes no time are added
-    /// to `ended`.
+    /// Queues a transfer. Pilots whose transfers start and take no time are added to `ended`.
     pub(super) fn request(
         &mut self,
         pilot: usize,
@@ -228,7 +227,7 @@ impl Transport {
         Ok(())
     }
 
-    /// The transfer of a pilot has come to its end: its place is free. Returns the direction.
+    /// Removes the finished transfer of a pilot and starts the next ones of its storage.
     pub(super) fn end(
         &mut self,
         pilot: usize,
@@ -243,7 +242,7 @@ impl Transport {
         Ok(())
     }
 
-    /// Takes back what a pilot has asked for, wherever it is.
+    /// Cancels the transfer of a pilot, queued or active.
     pub(super) fn cancel(
         &mut self,
         pilot: usize,

@@ -78,8 +78,10 @@ pub struct Operations<'a> {
     owner: Owner,
     waits: Vec<usize>,
     followers: Vec<Vec<usize>>,
-    /// Operations that nothing but their date holds.
-    dated: BinaryHeap<Reverse<(Date, usize)>>,
+    /// Operations that nothing but their date has held from the start, the next one last.
+    dated: Vec<Reverse<(Date, usize)>>,
+    /// Operations whose predecessors have ended.
+    released: BinaryHeap<Reverse<(Date, usize)>>,
     delays: DrawnDelays,
     dates: Vec<Dates>,
 }
@@ -88,27 +90,35 @@ impl<'a> Operations<'a> {
     /// Nothing has begun.
     pub fn new(operations: &'a [Operation], owner: Owner) -> Operations<'a> {
         let mut followers: Vec<Vec<usize>> = vec![Vec::new(); operations.len()];
-        let mut dated = BinaryHeap::new();
+        let mut dated = Vec::new();
         for (k, operation) in operations.iter().enumerate() {
             operation.after.iter().for_each(|&before| followers[before].push(k));
             if operation.after.is_empty() {
                 dated.push(Reverse((Date(operation.at), k)));
             }
         }
+        dated.sort_unstable();
         Operations {
             operations,
             owner,
             waits: operations.iter().map(|operation| operation.after.len()).collect(),
             followers,
             dated,
+            released: BinaryHeap::new(),
             delays: DrawnDelays::default(),
             dates: vec![Dates { start: f64::NAN, finish: f64::NAN }; operations.len()],
         }
     }
 
+    /// The next operation to begin, and its date.
+    fn next(&self) -> Option<(Date, usize)> {
+        let next = self.dated.last().max(self.released.peek());
+        next.map(|&Reverse(next)| next)
+    }
+
     /// When the next operation is due to begin; infinite for never.
     pub fn next_date(&self) -> f64 {
-        self.dated.peek().map_or(f64::INFINITY, |Reverse((date, _))| date.0)
+        self.next().map_or(f64::INFINITY, |(date, _)| date.0)
     }
 
     /// When the operations began and ended.
@@ -119,8 +129,10 @@ impl<'a> Operations<'a> {
     /// Begins what is due.
     pub fn begin(&mut self, simulation: &mut Simulation) -> Result<(), SimulationError> {
         let now = simulation.clock();
-        while let Some(&Reverse((date, k))) = self.dated.peek().filter(|next| next.0.0.0 <= now) {
-            self.dated.pop();
+        while let Some((date, k)) = self.next().filter(|(date, _)| date.0 <= now) {
+            if self.dated.pop_if(|Reverse(next)| *next == (date, k)).is_none() {
+                self.released.pop();
+            }
             let mut flow = flow(simulation.platform(), &self.operations[k]);
             self.delays.apply(simulation.platform(), &mut flow);
             simulation.start_for(self.owner, flow, k as u64)?;
@@ -149,7 +161,7 @@ impl<'a> Operations<'a> {
             self.waits[follower] -= 1;
             if self.waits[follower] == 0 {
                 let date = self.operations[follower].at.max(now);
-                self.dated.push(Reverse((Date(date), follower)));
+                self.released.push(Reverse((Date(date), follower)));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Tables of a case in which no name may be there twice, in the order of the file.
+//! Tables of a case file with unique names, in the order of the file. (Maps of serde keep the last of equal names.)
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::collections::HashSet;

@@ -1,15 +1,15 @@
-//! The library at work: an on-line service of requests.
+//! Simulation of a tape library with a disk cache: requests arrive over time and are served by drives.
 
 use super::case::{Case, RequestSpec};
 use serde::Deserialize;
 use slackline_model::rng::{Stream, stream};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Choice of an empty drive's next tape.
+/// Rule by which an empty drive chooses its next tape. Ties: the tape with the oldest request, then by name.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// Requests strictly by age, one by one; the tape is changed whenever the next is elsewhere.
+    /// Requests strictly in order of arrival; the tape is changed whenever the next one is on another tape.
     Fifo,
     /// The tape with most requests, then the oldest one.
     MostRequests,
@@ -24,7 +24,7 @@ impl Policy {
     pub const ALL: [Policy; 4] =
         [Policy::Fifo, Policy::MostRequests, Policy::OldestRequest, Policy::Weighted];
 
-    /// The name.
+    /// Its name in files.
     pub fn name(self) -> &'static str {
         match self {
             Policy::Fifo => "fifo",
@@ -51,10 +51,10 @@ impl std::str::FromStr for Policy {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
-    /// Of a request.
+    /// Weight of each waiting request.
     #[serde(default)]
     pub requests: f64,
-    /// Of a second that the oldest request has waited.
+    /// Weight of each second that the oldest request has waited.
     #[serde(default)]
     pub age: f64,
 }
@@ -68,9 +68,9 @@ impl Default for Weights {
 /// A tape put into a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mount {
-    /// When mounting begins.
+    /// Begin of mounting, in seconds.
     pub date: f64,
-    /// Into which drive, from 0.
+    /// The drive, from 0.
     pub drive: usize,
     /// Name of the tape.
     pub tape: String,
@@ -106,33 +106,35 @@ pub struct Busy {
     pub end: f64,
 }
 
-/// Outcome of the requests of a case; lists in the order of its requests.
+/// Outcome of a case: dates in seconds, lists in the order of its requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The policy.
     pub policy: Policy,
-    /// When the drive begins to wind to the file; for a hit its arrival.
+    /// Dates at which drives begin to wind to the files; for hits, their arrival.
     pub starts: Vec<f64>,
-    /// When the file is there.
+    /// Dates at which the files are on disk.
     pub done: Vec<f64>,
     /// Requests that the cache served.
     pub hits: Vec<usize>,
-    /// Requests that joined another one, and which.
+    /// Requests that joined an earlier one for the same file, with that one.
     pub joined: BTreeMap<usize, usize>,
     /// All mounts, by date.
     pub mounts: Vec<Mount>,
     /// Activities of the drives.
     pub busy: Vec<Busy>,
-    /// When the last drive was empty.
+    /// Date at which the last drive became empty.
     pub end: f64,
 }
 
+/// State of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Empty,
     Mounting,
-    /// With a tape, between two files.
+    /// With a tape, and nothing to do yet.
     Ready,
+    /// Winding to a file or reading it, for a request.
     Reading(usize),
     Unmounting,
 }
@@ -140,36 +142,39 @@ enum State {
 #[derive(Clone, Debug)]
 struct Drive {
     state: State,
-    /// When the state ends, where it does by itself.
+    /// End of the state; infinite for those that last until a decision.
     until: f64,
+    /// Tape in the drive; meaningless while it is empty.
     tape: usize,
+    /// Position of the head on the tape, in the units of the case.
     head: f64,
+    /// Date of the end of mounting.
     mounted: f64,
     /// A file was read since the mount.
     has_read: bool,
-    /// The tape it gave up so that another can be served.
+    /// The tape it gave up because others starved: not its next one unless there is no other.
     avoid: Option<usize>,
 }
 
 /// The waiting requests of a tape.
 #[derive(Clone, Debug, Default)]
 struct Waiting {
-    /// Indices of requests are their ages: the least is the oldest.
+    /// Indices of requests, which are in order of arrival: the least is the oldest.
     by_age: BTreeSet<usize>,
-    /// Positions are not negative, so that their bits are in their order.
+    /// Bits of positions: for non-negative floats their order is that of the numbers.
     by_position: BTreeSet<(u64, usize)>,
 }
 
-/// Files on disk, least recently used ones leave first.
+/// The disk cache: least recently used files are evicted first. Ties: by name.
 #[derive(Clone, Debug)]
 struct Disk {
     capacity: f64,
     used: f64,
-    /// Date of the last use and size.
+    /// By file: date of the last use, and size in bytes.
     files: HashMap<usize, (f64, f64)>,
 }
 
-/// A library at work. At one instant a driver calls [`Library::finish`], then
+/// The state of a simulated library. At each instant a driver calls [`Library::finish`], then
 /// [`Library::arrive`], then [`Library::decide`].
 #[derive(Clone, Debug)]
 pub struct Library<'a> {
@@ -185,20 +190,23 @@ pub struct Library<'a> {
     /// Tapes with waiting requests.
     wanted: BTreeSet<usize>,
     in_drive: Vec<bool>,
-    /// The request by which a file is being asked for.
+    /// By file: the request by which it is being read.
     pending: HashMap<usize, usize>,
+    /// By such a request: those that joined it.
     followers: HashMap<usize, Vec<usize>>,
     disk: Option<Disk>,
+    /// Random streams of mount and unmount times.
     mounting: Stream,
     unmounting: Stream,
     outcome: Outcome,
 }
 
+/// Numbers the distinct names of requests; returns the names and the number of each request.
 fn numbered<'a>(
     requests: &'a [RequestSpec],
     name: impl Fn(&'a RequestSpec) -> &'a str,
 ) -> (Vec<&'a str>, Vec<usize>) {
-    // By name: ties between tapes and files go by it.
+    // In order of names, which break ties between tapes and between files.
     let names: BTreeSet<&str> = requests.iter().map(&name).collect();
     let numbers: BTreeMap<&str, usize> = names.iter().enumerate().map(|(k, n)| (*n, k)).collect();
     let of = requests.iter().map(|request| numbers[name(request)]).collect();
@@ -249,12 +257,12 @@ impl<'a> Library<'a> {
         }
     }
 
-    /// When a drive ends what it does; infinite if none does anything.
+    /// The next date at which an activity of a drive ends; infinite if all are idle.
     pub fn next_date(&self) -> f64 {
         self.drives.iter().map(|drive| drive.until).fold(f64::INFINITY, f64::min)
     }
 
-    /// Ends what ends now: mounts, reads, unmounts.
+    /// Completes the mounts, reads and unmounts that end now.
     pub fn finish(&mut self, now: f64) {
         for k in 0..self.drives.len() {
             if self.drives[k].until > now {
@@ -280,7 +288,7 @@ impl<'a> Library<'a> {
         }
     }
 
-    /// A file has been read: who asked for it has it, and it may enter the cache.
+    /// Completes the requests for a file that has been read, and caches it.
     fn deliver(&mut self, now: f64, request: usize) {
         let file = self.file_of[request];
         self.pending.remove(&file);
@@ -319,10 +327,10 @@ impl<'a> Library<'a> {
     }
 
     fn position_bits(&self, request: usize) -> u64 {
-        (self.case.requests[request].position + 0.0).to_bits()
+        (self.case.requests[request].position + 0.0).to_bits() // + 0.0 turns -0 into 0
     }
 
-    /// Drives decide: empty ones first, then those with a tape, each by number.
+    /// Lets drives without an activity choose one: empty drives first, then those with a tape, by number.
     pub fn decide(&mut self, now: f64) {
         for k in 0..self.drives.len() {
             if self.drives[k].state == State::Empty
@@ -341,7 +349,7 @@ impl<'a> Library<'a> {
         }
     }
 
-    /// The tapes that wait for a drive, but for one.
+    /// The tapes with waiting requests that are in no drive, except `avoid`.
     fn candidates(&self, avoid: Option<usize>) -> impl Iterator<Item = usize> + '_ {
         let free = move |tape: &usize| !self.in_drive[*tape] && avoid != Some(*tape);
         self.wanted.iter().copied().filter(free)
@@ -369,11 +377,12 @@ impl<'a> Library<'a> {
             let all = self.candidates(avoid).map(|tape| (value(tape), self.oldest(tape), tape));
             all.min_by(better).map(|(_, _, tape)| tape)
         };
-        // Where another drive has taken what was waited for, the tape itself may come back.
+        // If another drive has taken the other tapes, the avoided one is mounted again.
         best(avoid).or_else(|| best(None))
     }
 
-    /// The next request of a drive with a tape; none if it is to unmount.
+    /// The next request of a drive with a tape; none if it should unmount. Except under `fifo`, the head sweeps forwards and
+    /// returns to the first request on the tape.
     fn choose_request(&mut self, now: f64, k: usize) -> Option<usize> {
         let Drive { tape, head, mounted, has_read, .. } = self.drives[k];
         let starved = self.case.starvation.is_some_and(|limit| now - mounted >= limit);

@@ -5,6 +5,7 @@ use crate::output::Output;
 use clap::Args;
 use rustix::time::{ClockId, clock_gettime};
 use slackline_core::Failure;
+use slackline_core::generation::content;
 use slackline_model::units::Quantity;
 use std::fs::File;
 use std::io::Read;
@@ -82,22 +83,6 @@ fn burn(seconds: f64) {
             word = std::hint::black_box(xxh3_64_with_seed(&word.to_le_bytes(), word));
         }
     }
-}
-
-/// So many bytes, which follow from a seed and the name of the file.
-pub(super) fn content(name: &str, bytes: u64, seed: u64) -> Vec<u8> {
-    let mut word = xxh3_64_with_seed(name.as_bytes(), seed);
-    let mut content = Vec::with_capacity(bytes as usize + 8);
-    while (content.len() as u64) < bytes {
-        // Splitmix: a step and a stir.
-        word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut stirred = word;
-        stirred = (stirred ^ (stirred >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        stirred = (stirred ^ (stirred >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        content.extend((stirred ^ (stirred >> 31)).to_le_bytes());
-    }
-    content.truncate(bytes as usize);
-    content
 }
 
 fn write(name: &str, bytes: u64, seed: u64) -> std::io::Result<()> {

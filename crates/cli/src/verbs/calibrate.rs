@@ -4,12 +4,12 @@ mod runs;
 
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::Table;
 use clap::{Args, Subcommand, ValueEnum};
-use serde::Serialize;
 use slackline_core::Failure;
 use slackline_model::units::{parse_bandwidth, parse_duration};
-use slackline_mpi::calibrate::{self, Calibration, Criterion};
+use slackline_mpi::calibrate;
+use slackline_mpi::calibrate::Criterion;
+use slackline_report::mpi::calibration::{document, text};
 use std::path::PathBuf;
 
 /// Find the settings of a simulation from measurements
@@ -85,23 +85,6 @@ impl From<SegmentsBy> for Criterion {
     }
 }
 
-#[derive(Serialize)]
-struct CalibrationDocument<'a> {
-    settings: std::collections::BTreeMap<&'static str, String>,
-    segments: Vec<[f64; 4]>,
-    mean_log_error: Errors,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    limiter: Option<f64>,
-    measurements: &'a str,
-}
-
-#[derive(Serialize)]
-struct Errors {
-    affine: f64,
-    best_affine: f64,
-    segments: f64,
-}
-
 impl Calibrate {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         match self.what {
@@ -134,46 +117,11 @@ impl Mpi {
                 output.files.write(&kept, |out| out.write_all(raw.as_bytes()))?;
             }
         }
-        if self.json { self.document(&found, output) } else { self.text(&found, output) }
-    }
-
-    fn document(&self, found: &Calibration, output: &mut Output) -> Result<(), Failure> {
-        let [affine, best_affine, segments] = found.errors;
-        output.json(&CalibrationDocument {
-            settings: found.settings(self.latency, self.bandwidth).into_iter().collect(),
-            segments: found
-                .transfer
-                .iter()
-                .map(|p| [p.from, p.constant, p.rate(self.bandwidth), p.correlation])
-                .collect(),
-            mean_log_error: Errors { affine, best_affine, segments },
-            limiter: found.limiter,
-            measurements: &self.data.to_string_lossy(),
-        })
-    }
-
-    fn text(&self, found: &Calibration, output: &mut Output) -> Result<(), Failure> {
-        let heads = [">above bytes", ">latency s", ">bandwidth B/s", ">correlation"];
-        let mut table = Table::new(&heads);
-        for piece in &found.transfer {
-            table.row([
-                format!("{:.0}", piece.from),
-                format!("{:.3e}", piece.constant),
-                format!("{:.4e}", piece.rate(self.bandwidth)),
-                format!("{:.4}", piece.correlation),
-            ]);
+        let Mpi { latency, bandwidth, .. } = self;
+        if self.json {
+            document(&self.data, bandwidth, latency, &found, output)
+        } else {
+            text(bandwidth, latency, &found, output)
         }
-        output.say(&table.render(output.width))?;
-        let [plain, best, segments] = found.errors;
-        output.say(&format!(
-            "mean logarithmic error: {plain:.3} affine, {best:.3} best affine, {segments:.3} segments\n"
-        ))?;
-        if let Some(limiter) = found.limiter {
-            output.say(&format!("both directions at once: {limiter:.2} times one direction\n"))?;
-        }
-        for (key, value) in found.settings(self.latency, self.bandwidth) {
-            output.text(&format!("{key}:{value}\n"))?;
-        }
-        Ok(())
     }
 }

@@ -3,7 +3,6 @@
 use crate::input::{ParamOptions, Sources, format_parser, read_document_with, read_platform};
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::count;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_core::choices::read_outcomes;
@@ -16,6 +15,7 @@ use slackline_formats::{Document, Format, PlatformFormat, instance, is_standard,
 use slackline_model::control::{Chances, draw_course};
 use slackline_mpi::Traces;
 use slackline_mpi::trace::{pack, unpack};
+use slackline_report::table::count;
 use std::path::PathBuf;
 use std::sync::Arc;
 

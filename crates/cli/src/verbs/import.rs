@@ -2,15 +2,11 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use slackline_core::run::{self, history::RunHistory};
-use slackline_formats::trace::{self, TraceFormat};
-use slackline_formats::{Format, scenario, schedule_json};
-use slackline_import::{Counts, Engine, Options, RecordedRun, Summary};
-use slackline_model::Problem;
-use slackline_model::units::fmt_seconds;
+use slackline_core::recorded::{records, write};
+use slackline_import::Engine;
+use slackline_report::import::describe;
 use std::path::PathBuf;
 
 /// Read the records that another workflow engine has left behind
@@ -47,10 +43,12 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        let run = records(&self.paths, self.from.as_deref(), self.sizes.clone(), output)?;
+        let from = self.from.as_deref().and_then(Engine::named);
+        let context = &mut output.context(false);
+        let run = records(&self.paths, from, self.sizes.clone(), context)?;
         let summary = run.summary();
         if let Some(folder) = &self.output {
-            write(&run, &summary, folder, output)?;
+            write(&run, &summary, folder, &output.files)?;
         }
         if self.json {
             return output.json(&summary);
@@ -65,111 +63,4 @@ impl Import {
                 .say("\nNothing was written; -o DIR writes workflow, platform, trace and plan.\n"),
         }
     }
-}
-
-/// Names of kinds without the outer workflow that all of them share (`W:A`, `W:B:C` as `A`, `B:C`).
-pub(crate) fn without_common<'t>(kinds: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
-    let mut names: Vec<&str> = kinds.collect();
-    while let Some((outer, _)) = names.first().and_then(|name| name.split_once(':')) {
-        let inner: Option<Vec<&str>> = names
-            .iter()
-            .map(|name| name.strip_prefix(outer)?.strip_prefix(':').filter(|name| !name.is_empty()))
-            .collect();
-        match inner {
-            Some(inner) => names = inner,
-            None => break,
-        }
-    }
-    names
-}
-
-/// Tells of a repair.
-pub(crate) fn repaired(repair: &str, times: usize) -> String {
-    format!("Repaired {}: {repair}.\n", count(times, "time"))
-}
-
-/// Reads the records under some paths.
-pub(crate) fn records(
-    paths: &[PathBuf],
-    from: Option<&str>,
-    sizes: Option<PathBuf>,
-    output: &mut Output,
-) -> Result<RecordedRun, Failure> {
-    if let [path] = paths
-        && from.is_none()
-        && run::log_of(path).is_file()
-    {
-        return Ok(RunHistory::read(path, &mut output.context(false))?.recorded());
-    }
-    let options = Options { from: from.and_then(Engine::named), sizes, strict: output.strict };
-    Ok(slackline_import::read(paths, &options, &output.files)?)
-}
-
-fn write(
-    run: &RecordedRun,
-    summary: &Summary,
-    folder: &std::path::Path,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let document = run.document()?;
-    let platform_text = run.platform_toml();
-    let platform = run.platform()?;
-    std::fs::create_dir_all(folder)
-        .map_err(|e| Failure::from(slackline_formats::FormatError::from(e).in_file(folder)))?;
-    let files = &output.files;
-    files.write(&folder.join("workflow.json"), |out| Format::WfFormat.write(&document, out))?;
-    files.write(&folder.join("platform.toml"), |out| out.write_all(platform_text.as_bytes()))?;
-    let workflow = &document.workflow;
-    let recorded = run.trace();
-    files.write(&folder.join("trace.jsonl"), |out| {
-        trace::write(&recorded, TraceFormat::JsonLines, workflow, &platform, out)
-    })?;
-    let problem = Problem::new(workflow, &platform).map_err(Failure::input)?;
-    let schedule = run.schedule();
-    files.write(&folder.join("plan.json"), |out| schedule_json::write(&problem, &schedule, out))?;
-    scenario::write_scenario(files, &folder.join("recorded.toml"), &run.scenario())?;
-    files.write(&folder.join("import.json"), |out| {
-        serde_json::to_writer_pretty(&mut *out, summary).map_err(std::io::Error::from)?;
-        out.write_all(b"\n")
-    })?;
-    Ok(())
-}
-
-/// The summary for people.
-fn describe(summary: &Summary, width: usize) -> String {
-    let version = summary.version.as_deref().map(|v| format!(" {v}")).unwrap_or_default();
-    let mut text = format!("{}: a run of {}{version}\n\n", summary.name, summary.engine);
-    let span = summary.makespan.map_or("unknown".to_string(), fmt_seconds);
-    text.push_str(&format!("  makespan   {span}\n"));
-    if let Some(start_up) = summary.start_up {
-        text.push_str(&format!(
-            "  start-up   {} before the first task, {} for each other\n",
-            fmt_seconds(start_up.before),
-            fmt_seconds(start_up.per_task)
-        ));
-    }
-    text.push_str(&format!(
-        "  tasks      {}, {}, {}\n",
-        count(summary.tasks, "task"),
-        count(summary.attempts, "attempt"),
-        count(summary.failed_attempts, "of them without a result").replace("results", "result")
-    ));
-    text.push_str(&format!("  edges      {}\n", summary.edges));
-    text.push_str(&format!("  files      {}\n", summary.files));
-    text.push_str(&format!("  hosts      {}\n", summary.hosts));
-    text.push_str("\n  field              measured  derived  assumed  missing\n");
-    for (name, counts) in &summary.fields {
-        let Counts { measured, derived, assumed, missing } = counts;
-        let name = name.replace('_', " ");
-        text.push_str(&format!(
-            "  {name:<17} {measured:>9} {derived:>8} {assumed:>8} {missing:>8}\n"
-        ));
-    }
-    for (repair, times) in &summary.repairs {
-        text.push_str(&wrap(&repaired(repair, *times), 0, width));
-    }
-    for note in &summary.notes {
-        text.push_str(&wrap(&format!("Note: {note}.\n"), 0, width));
-    }
-    text
 }

@@ -1,10 +1,10 @@
 //! `slackline man`: a manual page for the command and one for each verb.
 
 use crate::output::Output;
-use crate::table::count;
 use clap::{Args, Command, CommandFactory};
 use slackline_core::Failure;
 use slackline_io::FileAccess;
+use slackline_report::table::count;
 use std::path::{Path, PathBuf};
 
 /// Write the manual pages, one for each verb, into a folder

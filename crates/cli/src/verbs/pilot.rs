@@ -1,13 +1,11 @@
 //! `slackline pilot`: what a batch job of a run on a cluster does.
 
-use crate::input::seconds;
 use crate::interrupt;
 use crate::output::Output;
 use clap::Args;
 use slackline_core::Failure;
 use slackline_core::run;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Execute tasks of a run on this node (internal)
 #[derive(Args)]
@@ -15,34 +13,18 @@ use std::time::Duration;
 pub(crate) struct Pilot {
     /// The folder of the run
     folder: PathBuf,
-    /// Name of the run
-    #[arg(long)]
-    run: String,
-    /// The host, counted from 0
-    #[arg(long)]
-    host: u32,
-    /// Its name
-    #[arg(long)]
-    name: String,
-    /// Number of this host's pilot
-    #[arg(long)]
-    number: u32,
-    /// The drive of the run that started it
-    #[arg(long)]
-    drive: u32,
-    /// The one operation it is for
-    #[arg(long)]
-    only: Option<u64>,
-    /// Time without an engine after which it ends
-    #[arg(long, value_parser = seconds)]
-    patience: f64,
+    /// The pilot, as the engine describes it
+    pilot: String,
+    /// Its place in an array of jobs
+    #[arg(long, default_value_t = 0)]
+    index: u64,
 }
 
 impl Pilot {
     pub(crate) fn run(self, _: &mut Output) -> Result<(), Failure> {
-        let Pilot { folder, run, host, name, number, drive, only, patience } = self;
-        let patience = Duration::try_from_secs_f64(patience).map_err(Failure::input)?;
-        let pilot = run::Pilot { folder, run, host, name, number, drive, only, patience };
+        let pilot = run::Pilot::parse(self.folder, &self.pilot, self.index);
+        let pilot =
+            pilot.map_err(|why| Failure::input(format!("no pilot of this version: {why}")))?;
         run::adopt_orphans(); // where the system cannot, groups end all the same
         run::raise_open_files();
         pilot.serve(&interrupt::listen()).map_err(Failure::work)

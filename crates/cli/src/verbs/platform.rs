@@ -4,13 +4,13 @@ mod from_logs;
 
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::count;
 use clap::{Args, Subcommand};
 use slackline_core::Failure;
 use slackline_core::detect::{Found, local, slurm};
 use slackline_formats::platform_toml;
 use slackline_model::units::parse_speed;
 use slackline_model::workflow::REFERENCE_SPEED;
+use slackline_report::table::count;
 use std::path::PathBuf;
 
 /// Describe real machines
@@ -75,7 +75,7 @@ impl Detect {
         let platform = platform_toml::parse(&text)
             .map_err(|e| Failure::work(format!("what was found makes no platform: {e}")))?;
         if self.json {
-            return output.json(&super::show::platform::PlatformDocument::of(&platform));
+            return output.json(&slackline_report::show::platform::PlatformDocument::of(&platform));
         }
         let Some(path) = &self.output else { return output.text(&text) };
         output.files.write(path, |out| out.write_all(text.as_bytes()))?;

@@ -3,22 +3,16 @@
 use crate::input::read_platform;
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::Table;
 use crate::verbs::run;
 use clap::Args;
-use serde::Serialize;
+use slackline_core::Failure;
 use slackline_core::run::log_of;
-use slackline_core::{Failure, schema};
-use slackline_formats::{FileAccess, FormatError};
-use slackline_model::names::Names;
+use slackline_formats::FileAccess;
 use slackline_model::{HostId, Platform};
-use slackline_mpi::action::Activity;
 use slackline_mpi::settings::{ReplaySettings, read_toml, split_pair};
-use slackline_mpi::timeline::{Span, Timeline};
-use slackline_mpi::{ReplayError, Replayed, Traces};
-use slackline_view::gantt::{self, SvgOptions};
-use slackline_view::{Bar, Category, Chart, Group, Look};
-use std::collections::BTreeMap;
+use slackline_mpi::timeline::Timeline;
+use slackline_mpi::{ReplayError, Traces, read_hosts};
+use slackline_report::mpi::replay::{document, text, write_timeline};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -68,34 +62,6 @@ pub(crate) struct Replay {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct ReplayDocument<'a> {
-    schema: &'static str,
-    makespan: f64,
-    ends: &'a [f64],
-    actions: u64,
-    wall_seconds: f64,
-    cpu_seconds: f64,
-    rss_mib: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dates: Option<&'a [Vec<f64>]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profile: Option<Vec<BTreeMap<&'static str, f64>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    collectives: Option<Vec<Choice>>,
-}
-
-/// A choice among the algorithms of a collective.
-#[derive(Serialize)]
-struct Choice {
-    collective: &'static str,
-    ranks: usize,
-    bytes: u64,
-    algorithm: &'static str,
-    by: &'static str,
-    calls: u64,
-}
-
 impl Replay {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         if let Some(run) = self.run_folder() {
@@ -139,9 +105,9 @@ impl Replay {
         };
         let wall = begin.elapsed().as_secs_f64();
         if self.json {
-            self.document(&outcome, wall, output)
+            document(self.profile, &outcome, wall, usage(), output)
         } else {
-            self.text(&outcome, wall, output)
+            text(self.profile, &outcome, wall, output)
         }
     }
 
@@ -169,68 +135,6 @@ impl Replay {
         let outputs = run::Outputs::new(self.gantt, self.trace, self.json);
         outputs.files(Files::default()).check(output)?;
         run::repeat(path, &outputs, output)
-    }
-
-    fn document(&self, outcome: &Replayed, wall: f64, output: &mut Output) -> Result<(), Failure> {
-        let profile = |times: &[f64; Activity::COUNT]| {
-            let spent = Activity::all().map(|a| (a.name(), times[a.index()]));
-            spent.filter(|(_, seconds)| *seconds > 0.0).collect::<BTreeMap<_, _>>()
-        };
-        let usage = usage();
-        output.json(&ReplayDocument {
-            schema: schema::names::REPLAY,
-            makespan: outcome.makespan,
-            ends: &outcome.ends,
-            actions: outcome.actions,
-            wall_seconds: wall,
-            cpu_seconds: usage.0,
-            rss_mib: usage.1,
-            dates: outcome.dates.as_deref(),
-            profile: self.profile.then(|| outcome.times.iter().map(profile).collect()),
-            collectives: choices(outcome),
-        })
-    }
-
-    fn text(&self, outcome: &Replayed, wall: f64, output: &mut Output) -> Result<(), Failure> {
-        output.text(&format!("makespan {} s\n", outcome.makespan))?;
-        let (ranks, actions) = (outcome.ends.len(), outcome.actions);
-        let rate = actions as f64 / wall.max(1e-9);
-        output.say(&format!("{ranks} ranks, {actions} actions, {rate:.0} per second\n"))?;
-        for (rank, dates) in outcome.dates.iter().flatten().enumerate() {
-            for date in dates {
-                output.text(&format!("{rank} {date}\n"))?;
-            }
-        }
-        if self.profile {
-            let used: Vec<Activity> = Activity::all()
-                .filter(|a| outcome.times.iter().any(|times| times[a.index()] > 0.0))
-                .collect();
-            let names: Vec<String> = used.iter().map(|a| format!(">{}", a.name())).collect();
-            let heads: Vec<&str> =
-                std::iter::once(">rank").chain(names.iter().map(String::as_str)).collect();
-            let mut table = Table::new(&heads);
-            for (rank, times) in outcome.times.iter().enumerate() {
-                let spent = used.iter().map(|a| format!("{:.6}", times[a.index()]));
-                table.row(std::iter::once(rank.to_string()).chain(spent));
-            }
-            output.text(&format!("\n{}", table.render(output.width)))?;
-        }
-        if let Some(choices) = choices(outcome) {
-            let heads = ["collective", ">ranks", ">bytes", "algorithm", "by", ">calls"];
-            let mut table = Table::new(&heads);
-            for c in choices {
-                table.row([
-                    c.collective.to_owned(),
-                    c.ranks.to_string(),
-                    c.bytes.to_string(),
-                    c.algorithm.to_owned(),
-                    c.by.to_owned(),
-                    c.calls.to_string(),
-                ]);
-            }
-            output.text(&format!("\n{}", table.render(output.width)))?;
-        }
-        Ok(())
     }
 }
 
@@ -291,115 +195,6 @@ pub(super) fn places(
             .with_help("say where they run: --hosts FILE with lines `host:count`"));
     }
     places.truncate(ranks);
-    Ok(places)
-}
-
-/// Writes a timeline in the format its name says.
-fn write_timeline(
-    files: &FileAccess,
-    path: &Path,
-    timeline: &Timeline,
-    outcome: &Replayed,
-) -> Result<(), Failure> {
-    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    match extension.as_str() {
-        "json" => files.write(path, |out| timeline.write_chrome(out))?,
-        "paje" | "trace" => files.write(path, |out| timeline.write_paje(out))?,
-        "svg" | "png" => {
-            let svg = gantt::svg(&chart(timeline, outcome), &SvgOptions::default());
-            crate::picture::write(files, path, &svg)?;
-        }
-        _ => {
-            return Err(Failure::input(format!("{}: no format of this name", path.display()))
-                .with_help("take .json, .paje, .svg or .png"));
-        }
-    }
-    Ok(())
-}
-
-/// A row per rank, a colour per kind of action.
-fn chart(timeline: &Timeline, outcome: &Replayed) -> Chart {
-    let used: Vec<Activity> = Activity::all()
-        .filter(|a| outcome.times.iter().any(|times| times[a.index()] > 0.0))
-        .collect();
-    let mut labels = Names::default();
-    let mut categories = Vec::new();
-    for &activity in &used {
-        labels.push(activity.name());
-        let count = timeline.spans.iter().filter(|span| span.activity == activity).count();
-        categories.push(Category { name: activity.name().to_owned(), count, rest: false });
-    }
-    let group =
-        |rank: usize| Group { name: format!("rank {rank}"), section: String::new(), rows: 1 };
-    let bar = |span: &Span| {
-        let category = used.iter().position(|a| *a == span.activity)?;
-        Some(Bar {
-            rows: span.rank..span.rank + 1,
-            start: span.start,
-            finish: span.end,
-            category: category as u16,
-            look: Look::Work,
-            label: category as u32,
-        })
-    };
-    Chart {
-        title: "MPI replay".to_owned(),
-        facts: vec![
-            format!("{} ranks", outcome.ends.len()),
-            format!("{} actions", outcome.actions),
-        ],
-        groups: (0..outcome.ends.len()).map(group).collect(),
-        categories,
-        bars: timeline.spans.iter().filter_map(bar).collect(),
-        labels,
-        span: 0.0..outcome.makespan,
-        ..Chart::default()
-    }
-}
-
-fn choices(outcome: &Replayed) -> Option<Vec<Choice>> {
-    let explained = outcome.explained.as_ref()?;
-    let choice = |(e, calls): &(slackline_mpi::Explained, u64)| Choice {
-        collective: e.kind.name(),
-        ranks: e.ranks,
-        bytes: e.bytes,
-        algorithm: e.algorithm,
-        by: e.by,
-        calls: *calls,
-    };
-    Some(explained.iter().map(choice).collect())
-}
-
-/// Places for ranks, in order: `host` or `host:count` per line.
-fn read_hosts(
-    files: &FileAccess,
-    path: &Path,
-    platform: &Platform,
-) -> Result<Vec<HostId>, FormatError> {
-    let text = files.read_text(path)?;
-    let mut places = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let fail = |message: String| FormatError::at(number + 1, 1, message).in_file(path);
-        let (name, count) = match line.rsplit_once(':') {
-            Some((name, count)) if platform.host_named(line).is_none() => {
-                let count =
-                    count.trim().parse::<usize>().ok().filter(|c| (1..=1 << 20).contains(c));
-                (name.trim(), count.ok_or_else(|| fail("expected host:count".to_owned()))?)
-            }
-            _ => (line, 1),
-        };
-        let host = platform
-            .host_named(name)
-            .ok_or_else(|| fail(format!("the platform has no host `{name}`")))?;
-        places.extend(std::iter::repeat_n(host, count));
-    }
-    if places.is_empty() {
-        return Err(FormatError::new("names no host").in_file(path));
-    }
     Ok(places)
 }
 

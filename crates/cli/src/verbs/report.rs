@@ -1,10 +1,10 @@
 //! `slackline report`: a real run as one page of HTML.
 
-use super::run::clock::now;
 use crate::output::Output;
 use crate::path_check::Files;
 use clap::Args;
 use slackline_core::Failure;
+use slackline_core::run::clock::now;
 use slackline_core::run::history::RunHistory;
 use slackline_core::run::page;
 use std::path::PathBuf;

@@ -3,13 +3,16 @@
 use crate::output::Output;
 use crate::path_check::Files;
 use crate::progress::Bar;
-use crate::table::{Table, wrap};
 use clap::Args;
-use serde::Serialize;
 use slackline_core::{Failure, schema};
-use slackline_lab::papers::{self, Claim, Options, Paper, Progress, Report, Size, Verdict, Watch};
+use slackline_lab::papers;
+use slackline_lab::papers::{Options, Paper, Progress, Report, Size, Watch};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::units::fmt_seconds;
+use slackline_report::study::{
+    Cells, Emitted, List, ReproductionDocument, cells_in_words, list, tell,
+};
+use slackline_report::table::wrap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -65,57 +68,6 @@ pub(crate) struct Reproduce {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct List {
-    schema: &'static str,
-    reproductions: Vec<StudyEntry>,
-}
-
-#[derive(Serialize)]
-struct StudyEntry {
-    name: &'static str,
-    title: &'static str,
-    source: &'static str,
-    about: &'static str,
-}
-
-#[derive(Serialize)]
-struct ReproductionDocument<'a> {
-    schema: &'static str,
-    #[serde(flatten)]
-    report: &'a Report,
-}
-
-/// The cells of a study.
-#[derive(Serialize)]
-struct Cells<'a> {
-    schema: &'static str,
-    study: &'static str,
-    cells: Vec<Listed<'a>>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    unlisted: &'static str,
-}
-
-#[derive(Serialize)]
-struct Listed<'a> {
-    number: usize,
-    name: &'a str,
-}
-
-/// A cell that was written out.
-#[derive(Serialize)]
-struct Emitted<'a> {
-    schema: &'static str,
-    study: &'static str,
-    number: usize,
-    name: &'a str,
-    folder: String,
-    files: &'a [String],
-    command: &'a [String],
-    /// None where it cannot finish.
-    makespan: Option<f64>,
-}
-
 impl Reproduce {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let Some(name) = &self.name else { return self.list(output) };
@@ -141,27 +93,14 @@ impl Reproduce {
             let schema = schema::names::REPRODUCTION;
             return output.json(&ReproductionDocument { schema, report: &report });
         }
-        self.tell(&report, output)
+        tell(self.tables, self.output.as_deref(), &report, output)
     }
 
     fn list(&self, output: &mut Output) -> Result<(), Failure> {
         if self.json {
-            let entry = |p: &Paper| StudyEntry {
-                name: p.name,
-                title: p.title,
-                source: p.source,
-                about: p.about,
-            };
-            let reproductions = papers::ALL.iter().map(entry).collect();
-            return output.json(&List { schema: schema::names::REPRODUCTIONS, reproductions });
+            return output.json(&List::of_all());
         }
-        let mut text = String::new();
-        for paper in papers::ALL {
-            let _ = writeln!(text, "{}", output.bold(paper.name));
-            for line in [paper.title, paper.source, paper.about] {
-                text += &wrap(line, 2, output.width);
-            }
-        }
+        let text = list(output);
         output.text(&text)
     }
 
@@ -187,21 +126,10 @@ impl Reproduce {
 
     fn list_cells(&self, paper: &Paper, output: &mut Output) -> Result<(), Failure> {
         let cells = (paper.cells)(&self.options()).map_err(Failure::work)?;
-        let numbered = (1..).zip(&cells);
         if self.json {
-            let cells = numbered.map(|(number, cell)| Listed { number, name: &cell.name });
-            return output.json(&Cells {
-                schema: schema::names::CELLS,
-                study: paper.name,
-                cells: cells.collect(),
-                unlisted: paper.unlisted,
-            });
+            return output.json(&Cells::of(paper, &cells));
         }
-        let width = cells.len().to_string().len();
-        let mut text = String::new();
-        for (number, cell) in numbered {
-            let _ = writeln!(text, "{number:>width$}  {}", cell.name);
-        }
+        let text = cells_in_words(&cells);
         output.text(&text)?;
         output.note("--emit-cell NUMBER -o FOLDER writes one of them out");
         if !paper.unlisted.is_empty() {
@@ -275,74 +203,4 @@ impl Reproduce {
         bar.finish();
         report.map_err(Failure::work)
     }
-
-    fn tell(&self, report: &Report, output: &mut Output) -> Result<(), Failure> {
-        let width = output.width;
-        let mut text = wrap(report.title, 0, width) + &wrap(report.source, 0, width);
-        let _ = writeln!(
-            text,
-            "seed {}, size {}, {} graphs per setting\n",
-            report.seed, report.size, report.graphs
-        );
-        for claim in report.claims() {
-            text += &shown(claim, output);
-        }
-        text += &wrap(&report.summary(), 0, width);
-        let timed = report.timed.iter().flat_map(|f| &f.tables);
-        let tables: Vec<_> = report.findings.tables.iter().chain(timed).collect();
-        if self.tables {
-            for table in tables {
-                text += "\n";
-                text += &wrap(&table.title, 0, width);
-                let align = |k: usize| if k == 0 { '<' } else { '>' };
-                let columns = table.columns.iter().enumerate();
-                let headings: Vec<String> =
-                    columns.map(|(k, c)| format!("{}{c}", align(k))).collect();
-                let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
-                let mut shown = Table::new(&headings);
-                for row in &table.rows {
-                    shown.row(row.iter().map(|c| c.show()));
-                }
-                text += &shown.render(width);
-            }
-        } else if self.output.is_none() && !tables.is_empty() {
-            let more = format!(
-                "{} tables of numbers: --tables prints them, -o FILE.md writes the whole report.",
-                tables.len()
-            );
-            text += &wrap(&more, 0, width);
-        }
-        if let Some(path) = &self.output {
-            let _ = writeln!(text, "Report written to {}", path.display());
-        }
-        output.say(&text)
-    }
-}
-
-/// A claim, its verdict and its checks.
-fn shown(claim: &Claim, output: &Output) -> String {
-    let width = output.width;
-    let verdict = output.bold(claim.verdict.name());
-    let mut text = wrap(&format!("{} {}", claim.id, claim.states), 0, width);
-    let _ = match &claim.verdict {
-        Verdict::CannotBeChecked { reason } => writeln!(text, "  {verdict}: {reason}"),
-        _ => writeln!(text, "  {verdict}"),
-    };
-    if !claim.checks.is_empty() {
-        let mut table = Table::new(&["<", ">published", ">ours", ">wanted", "<met"]);
-        for check in &claim.checks {
-            table.row([
-                check.what.clone(),
-                check.published.clone().unwrap_or_default(),
-                check.unit.show_estimate(&check.ours),
-                check.rule.show(check.unit),
-                check.outcome.name().to_string(),
-            ]);
-        }
-        text += &table.render(width);
-    }
-    if let Some(remark) = &claim.remark {
-        text += &wrap(remark, 2, width);
-    }
-    text + "\n"
 }

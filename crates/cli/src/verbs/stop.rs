@@ -2,11 +2,11 @@
 
 use crate::input::duration;
 use crate::output::Output;
-use crate::table::count;
 use clap::Args;
 use slackline_core::Failure;
 use slackline_core::run::status::RunState;
 use slackline_core::run::stop;
+use slackline_report::table::count;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -3,13 +3,13 @@
 use crate::input::{LimitOptions, Sources};
 use crate::model::ModelOptions;
 use crate::output::Output;
-use crate::table::count;
 use clap::Args;
 use serde::Serialize;
 use slackline_core::{Failure, schema};
 use slackline_formats::schedule_file;
 use slackline_model::schedule::{Violation, validate};
 use slackline_model::units::fmt_seconds;
+use slackline_report::table::count;
 use std::path::PathBuf;
 
 /// Most violations listed unless all are asked for.

@@ -1,24 +1,17 @@
 //! `slackline versus`: the instance on which one method is worst against another.
 
-use super::compare::report::number;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::Table;
 use clap::Args;
-use serde::Serialize;
 use slackline_core::schema::names;
-use slackline_formats::instance;
 use slackline_lab::campaign::{Method, MethodKind};
-use slackline_lab::versus::{Bounds, Drawn, Found, Search, drawn, schedule, worst};
-use slackline_model::Problem;
+use slackline_lab::versus::{Bounds, Search, drawn, worst};
 use slackline_model::nearest::did_you_mean;
 use slackline_react::registry as policies;
+use slackline_report::versus::{TableDocument, VersusDocument, charts, heat, pair, table};
 use slackline_schedule::registry::{ALL, Family, find};
-use slackline_view::plot::{Cell, matrix};
-use slackline_view::{Chart, gantt};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Find a small problem on which a method is worst against another
 #[derive(Args)]
@@ -77,30 +70,6 @@ fn bounds(text: &str) -> Result<(f64, f64), String> {
     }
 }
 
-#[derive(Serialize)]
-struct VersusDocument<'a> {
-    schema: &'static str,
-    a: &'a str,
-    b: &'a str,
-    iterations: u64,
-    seed: u64,
-    /// The worst of a against b.
-    worst: &'a Found,
-    /// The worst of b against a.
-    reverse: &'a Found,
-    drawn: &'a Drawn,
-}
-
-#[derive(Serialize)]
-struct TableDocument {
-    schema: &'static str,
-    methods: Vec<String>,
-    iterations: u64,
-    seed: u64,
-    /// The worst ratio of the row to the column, at least.
-    ratios: Vec<Vec<Option<f64>>>,
-}
-
 /// A planner of that name, else a policy.
 fn method(name: &str) -> Result<Method, Failure> {
     let planner = name.split(['?', ':']).next().unwrap_or(name);
@@ -155,7 +124,7 @@ impl Versus {
         }
         if let Some(path) = &self.gantt {
             let svg = charts(&a, &b, &found)?;
-            crate::picture::write(&output.files, path, &svg)?;
+            slackline_report::picture::write(&output.files, path, &svg)?;
         }
         if self.json {
             return output.json(&VersusDocument {
@@ -169,25 +138,7 @@ impl Versus {
                 drawn: &drawn,
             });
         }
-        let (a, b) = (&a.text, &b.text);
-        output.say(&format!(
-            "{}\n\n",
-            output.bold(&format!("{a} can be at least {:.2} times as long as {b}", found.ratio))
-        ))?;
-        let mut table = Table::new(&["<", &format!(">{a}"), &format!(">{b}"), ">ratio"]);
-        table.row([
-            "worst found".into(),
-            number(found.a),
-            number(found.b),
-            format!("{:.3}", found.ratio),
-        ]);
-        let ratio = format!("{:.3}", 1.0 / reverse.ratio);
-        table.row([format!("worst of {b}"), number(reverse.b), number(reverse.a), ratio]);
-        output.say(&table.render(output.width))?;
-        output.say(&format!(
-            "\n  On {} drawn problems of the same bounds: {:.3} to {:.3}, median {:.3}, geometric mean {:.3}.\n",
-            drawn.n, drawn.least, drawn.most, drawn.median, drawn.geometric
-        ))
+        pair((&a.text, &b.text), (&found, &reverse, &drawn), output)
     }
 
     /// All list heuristics against each other.
@@ -209,15 +160,8 @@ impl Versus {
         bar.finish();
         let names: Vec<String> = methods.iter().map(|m| m.text.clone()).collect();
         if let Some(path) = &self.gantt {
-            let cell = |ratio: &Option<f64>| {
-                ratio.map(|r| Cell { shade: -(r.ln() / 1.5), text: format!("≥ {r:.2}") })
-            };
-            let cells: Vec<Vec<Option<Cell>>> =
-                ratios.iter().map(|row| row.iter().map(cell).collect()).collect();
-            let note =
-                format!("at least: rows over columns, {} problems tried per cell", self.iterations);
-            let svg = matrix("Worst ratios found", &note, &names, &names, &cells);
-            crate::picture::write(&output.files, path, &svg)?;
+            let svg = heat(&names, &ratios, self.iterations);
+            slackline_report::picture::write(&output.files, path, &svg)?;
         }
         if self.json {
             return output.json(&TableDocument {
@@ -228,35 +172,6 @@ impl Versus {
                 ratios,
             });
         }
-        let mut table = Table::new(&["<method", ">worst", "<against", ">best rival's worst"]);
-        for (r, name) in names.iter().enumerate() {
-            let row = ratios[r].iter().enumerate().filter_map(|(c, ratio)| Some((c, (*ratio)?)));
-            let Some((against, most)) = row.max_by(|x, y| x.1.total_cmp(&y.1)) else { continue };
-            let column = ratios.iter().filter_map(|row| row[r]);
-            let rivals = column.fold(0.0, f64::max);
-            table.row([
-                name.clone(),
-                format!("≥ {most:.2}"),
-                names[against].clone(),
-                format!("≥ {rivals:.2}"),
-            ]);
-        }
-        output.say(&table.render(output.width))
+        table(&names, &ratios, output)
     }
-}
-
-/// Both charts, one above the other on the same scale.
-fn charts(a: &Method, b: &Method, found: &Found) -> Result<String, Failure> {
-    let read = instance::read(&found.instance).map_err(Failure::from)?;
-    let (workflow, platform) = (Arc::new(read.workflow), Arc::new(read.platform));
-    let problem = Problem::new(&workflow, &platform).map_err(Failure::from)?;
-    let end = found.a.max(found.b);
-    let chart = |method: &Method| {
-        let schedule = schedule(method, &workflow, &platform).map_err(Failure::work)?;
-        let mut chart = Chart::of_schedule(&problem, &schedule);
-        chart.title.clone_from(&method.text);
-        chart.span.end = chart.span.end.max(end);
-        Ok::<String, Failure>(gantt::svg(&chart, &gantt::SvgOptions::default()))
-    };
-    Ok(super::diff::stacked([chart(a)?, chart(b)?]))
 }

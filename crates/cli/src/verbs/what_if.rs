@@ -1,17 +1,14 @@
 //! `slackline what-if`: the same run on changed platforms.
 
-use super::compare::report::number;
 use crate::input::{LimitOptions, Sources, seconds};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::set_option::SetOptions;
-use crate::table::Table;
 use clap::Args;
 use slackline_core::Failure;
 use slackline_core::request::{DataPlace, SimulationSetup};
-use slackline_core::what_if::{WhatIfChange, WhatIfReport, WhatIfRun, parse_changes, what_if};
-use slackline_model::platform::Change;
-use slackline_model::units::fmt_seconds;
+use slackline_core::what_if::{parse_changes, usual, what_if};
+use slackline_report::what_if::show;
 use std::path::PathBuf;
 
 /// Simulate a run on changed platforms: more cores, faster links, more hosts
@@ -71,9 +68,6 @@ pub(crate) struct WhatIf {
     #[arg(long)]
     json: bool,
 }
-
-/// The changes that are tried where none is named.
-const USUAL: [&str; 5] = ["cores x2", "hosts x2", "speed x2", "bandwidth x2", "latency x0.5"];
 
 impl WhatIf {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
@@ -161,110 +155,4 @@ fn joined(words: &[String]) -> Vec<String> {
         }
     }
     groups
-}
-
-/// Those of the usual changes that the platform can undergo.
-fn usual(
-    setup: &SimulationSetup,
-    context: &mut slackline_core::Context<'_>,
-) -> Result<Vec<Vec<Change>>, Failure> {
-    let loaded = setup.clone().read(vec!["static".to_string()], context)?.loaded;
-    let changes = USUAL.iter().filter_map(|text| parse_changes(text).ok());
-    Ok(changes.filter(|group| loaded.platform.changed(group).is_ok()).collect())
-}
-
-fn show(report: &WhatIfReport, output: &mut Output) -> Result<(), Failure> {
-    let title = format!("{} on {}, {}", report.workflow, report.platform, report.policy);
-    output.say(&format!("{}\n\n", output.bold(&title)))?;
-    let is_priced = report.base.cost.is_some();
-    let several = report.base.mean_turnaround.is_some();
-    let mut headings = vec!["<", ">makespan", ">change"];
-    if several {
-        headings.push(">turnaround");
-    }
-    headings.extend([">cores", ">used", ">utilisation"]);
-    if is_priced {
-        headings.extend([">cost", ">more", ">saved per money"]);
-    }
-    let mut table = Table::new(&headings).sparing(&["used", "turnaround"]);
-    let mut row = |name: &str, run: &WhatIfRun, change: Option<&WhatIfChange>| {
-        let time = |seconds: Option<f64>| seconds.map_or("-".to_string(), fmt_seconds);
-        let mut cells = vec![name.to_string(), time(run.makespan)];
-        cells.push(match change.and_then(|c| c.ratio) {
-            Some(ratio) => percent(ratio),
-            None => String::new(),
-        });
-        if several {
-            cells.push(time(run.mean_turnaround));
-        }
-        cells.extend([
-            run.cores.to_string(),
-            run.used_processors.to_string(),
-            format!("{:.0} %", run.utilisation * 100.0),
-        ]);
-        if is_priced {
-            let money = |money: Option<f64>| money.map_or(String::new(), number);
-            cells.push(money(run.cost));
-            cells.push(money(change.and_then(|c| c.extra_cost)));
-            let gain = change.and_then(|c| c.saved_per_money);
-            cells.push(gain.map_or(String::new(), fmt_seconds));
-        }
-        table.row(cells);
-    };
-    row("as it is", &report.base, None);
-    for change in &report.changes {
-        row(&change.change, &change.run, Some(change));
-    }
-    output.say(&table.render(output.width))?;
-    for change in report.changes.iter().filter(|c| !c.run.finished) {
-        let why = change.run.why.as_deref().unwrap_or_default();
-        output.say(&format!("\n  {} cannot finish: {why}\n", change.change))?;
-    }
-    output.say(&answer(report))
-}
-
-/// A change of a makespan in per cent.
-fn percent(ratio: f64) -> String {
-    let share = (ratio - 1.0) * 100.0;
-    if share.abs() < 5e-7 { "none".to_string() } else { format!("{share:+.1} %") }
-}
-
-/// The answer in a sentence or two.
-fn answer(report: &WhatIfReport) -> String {
-    let ratio = |change: &&WhatIfChange| change.ratio.unwrap_or(f64::INFINITY);
-    let Some(was) = report.base.makespan else { return String::new() };
-    let best = report.changes.iter().filter(|c| c.ratio.is_some());
-    // Of equal ones the first.
-    let best = best.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
-    let Some(best) = best else { return String::new() };
-    if ratio(&best) >= 1.0 - 1e-9 {
-        return "\n  None of these changes makes the run shorter.\n".to_string();
-    }
-    let is = best.run.makespan.unwrap_or(was);
-    let mut text = format!(
-        "\n  {} helps most: {} instead of {}.\n",
-        best.change,
-        fmt_seconds(is),
-        fmt_seconds(was)
-    );
-    let value = |change: &&WhatIfChange| change.saved_per_money;
-    let worth = report.changes.iter().filter(|c| value(c).is_some());
-    let worth =
-        worth.max_by(|a, b| value(a).partial_cmp(&value(b)).unwrap_or(std::cmp::Ordering::Equal));
-    if let Some(change) = worth.filter(|change| change.change != best.change) {
-        text += &format!("  {} saves most per unit of money.\n", change.change);
-    }
-    let longer: Vec<&str> = report
-        .changes
-        .iter()
-        .filter(|c| c.ratio.is_some_and(|ratio| ratio > 1.0 + 1e-9))
-        .map(|c| c.change.as_str())
-        .collect();
-    if !longer.is_empty() {
-        text += &format!(
-            "  Longer with {}: plans are heuristic, and another plan is followed there.\n",
-            longer.join("; ")
-        );
-    }
-    text
 }

@@ -5,7 +5,7 @@
 
 use crate::common;
 
-use common::Place;
+use common::{Place, json};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -48,20 +48,22 @@ time = "1s"
 
 const INPUT: &str = "pear\napple\nfig\n";
 
-/// A place with the workflow, its input, and one run.
-fn first_run() -> Place {
+/// A place with the workflow and its input.
+fn written() -> Place {
     let place = Place::new();
     place.write("w.toml", WORKFLOW);
     place.write("in.txt", INPUT);
     make_old(&place, "in.txt");
-    let document = json(&place.ok("run w.toml -j 2 --json"));
-    assert_eq!(document["finished"], true);
-    assert_eq!(document["redo"], Value::Null);
     place
 }
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+/// The same after one run.
+fn first_run() -> Place {
+    let place = written();
+    let document = place.json("run w.toml -j 2 --json");
+    assert_eq!(document["finished"], true);
+    assert_eq!(document["redo"], Value::Null);
+    place
 }
 
 /// Gives a file a time of modification long ago.
@@ -98,19 +100,19 @@ fn check(place: &Place, what: &str, before: &[(&str, &str)], done: &[(&str, &str
         pairs.iter().map(|(task, why)| (task.to_string(), why.to_string())).collect()
     };
     let log = place.read("w.run/log.jsonl");
-    let said = json(&place.ok("run w.toml -j 2 --dry-run --json"));
+    let said = place.json("run w.toml -j 2 --dry-run --json");
     assert_eq!(redo(&said), pairs(before), "{what}, rehearsed");
     assert_eq!(place.read("w.run/log.jsonl"), log, "{what}: a rehearsal changes nothing");
-    let said = json(&place.ok("run w.toml -j 2 --json"));
+    let said = place.json("run w.toml -j 2 --json");
     assert_eq!(said["finished"], true, "{what}");
     assert_eq!(redo(&said), pairs(done), "{what}, run");
-    let clean = json(&place.ok("run w.toml -j 2 --json --new --folder clean"));
+    let clean = place.json("run w.toml -j 2 --json --new --folder clean");
     assert_eq!(clean["finished"], true, "{what}");
     let results = files(&place.path().join("w.run/results"));
     assert_eq!(results, files(&place.path().join("clean/results")), "{what}, results");
     std::fs::remove_dir_all(place.path().join("clean")).unwrap();
     // Nothing is left to do, and what was done repeats.
-    let said = json(&place.ok("run w.toml -j 2 --json"));
+    let said = place.json("run w.toml -j 2 --json");
     assert_eq!(
         (said["redo"].as_array().unwrap().len(), &said["attempts"]),
         (0, &0.into()),
@@ -168,7 +170,7 @@ fn what_did_not_change_is_not_done_again() {
     let (first, last) = text.split_once("[task.other]").unwrap();
     place.write("w.toml", format!("[task.other]{last}\n{first}"));
     check(&place, "order of tasks", &[], &[]);
-    let said = json(&place.ok("run w.toml -j 1 --json"));
+    let said = place.json("run w.toml -j 1 --json");
     assert_eq!(redo(&said), BTreeMap::new(), "settings");
     edited(&place, "cat n.txt s.txt > j.txt", "cat s.txt n.txt > j.txt");
     std::fs::rename(place.path().join("w.run"), place.path().join("elsewhere")).unwrap();
@@ -254,7 +256,7 @@ fn outputs_that_are_gone_or_edited_are_made_again() {
     check(&place, "results deleted", &why, &why);
     std::fs::remove_dir_all(place.path().join("w.run/hosts")).unwrap();
     std::fs::create_dir(place.path().join("w.run/hosts")).unwrap();
-    let said = json(&place.ok("run w.toml -j 2 --json"));
+    let said = place.json("run w.toml -j 2 --json");
     assert_eq!(redo(&said).len(), 5, "{said}");
     check(&place, "stores deleted", &[], &[]);
 }
@@ -275,11 +277,11 @@ fn tasks_come_and_go_and_are_asked_for() {
     check(&place, "independent task removed", &[], &[]);
     assert!(!place.path().join("w.run/results/o.txt").exists());
     place.write("w.toml", WORKFLOW);
-    let said = json(&place.ok("run w.toml -j 2 --force sort --json"));
+    let said = place.json("run w.toml -j 2 --force sort --json");
     assert_eq!(redo(&said), BTreeMap::from([("sort".to_string(), "forced".to_string())]));
     check(&place, "after a forced task", &[], &[]);
     place.write("in.txt", format!("{INPUT}plum\n"));
-    let said = json(&place.ok("run w.toml -j 2 --only n.txt other --json"));
+    let said = place.json("run w.toml -j 2 --only n.txt other --json");
     let why = "input in.txt changed".to_string();
     assert_eq!(redo(&said), BTreeMap::from([("count".to_string(), why)]));
     // Nothing of before the change is shown beside it.
@@ -312,16 +314,16 @@ fn failures_are_tried_again_alone() {
     let done = place.run("resume w.run --json");
     assert_eq!((done.code, redo(&json(&done.out))["pack"].as_str()), (Some(1), "failed before"));
     place.write("fixed", "");
-    let said = json(&place.ok("resume w.run --json"));
+    let said = place.json("resume w.run --json");
     assert_eq!(redo(&said), BTreeMap::from([("pack".into(), "failed before".into())]));
     assert_eq!(said["up_to_date"], 4);
     check(&place, "after a failure", &[], &[]);
     // A resumed run takes an edited workflow, and says so.
     edited(&place, "test -e ../../../../../fixed && ", "");
-    let said = json(&place.ok("resume w.run --json"));
+    let said = place.json("resume w.run --json");
     assert_eq!(redo(&said), BTreeMap::new(), "the first run did the same with the same content");
     edited(&place, "gzip -nc j.txt", "gzip -nc9 j.txt");
-    let said = json(&place.ok("resume w.run --json"));
+    let said = place.json("resume w.run --json");
     assert_eq!(redo(&said), BTreeMap::from([("pack".into(), "command changed".into())]));
     assert!(place.read("w.run/log.jsonl").contains("\"changes\":[\"workflow changed\"]"));
     // One that fails ends the run, or only what depends on it.
@@ -336,7 +338,7 @@ fn failures_are_tried_again_alone() {
     let done = place.run("run w.toml -j 2 --retries 0 --keep-going --json");
     assert_eq!((done.code, &json(&done.out)["tasks_done"]), (Some(1), &1.into()), "{}", done.out);
     edited(&place, "exit 3", "sort in.txt > s.txt");
-    let said = json(&place.ok("run w.toml -j 2 --json"));
+    let said = place.json("run w.toml -j 2 --json");
     assert_eq!(said["attempts"], 0, "sort is what it was: {said}");
 }
 
@@ -357,7 +359,7 @@ fn a_run_that_was_cut_off_goes_on_under_the_same_and_under_another_definition() 
     check(&place, "output without a record", &[], &[]);
     cut_before(&place, "\"made\":{\"name\":\"pack\"");
     edited(&place, "sort in.txt", "sort -r in.txt");
-    let said = json(&place.ok("run w.toml -j 2 --json"));
+    let said = place.json("run w.toml -j 2 --json");
     assert_eq!(redo(&said).into_keys().collect::<Vec<_>>(), ["join", "pack", "sort"]);
     check(&place, "another definition after that", &[], &[]);
     // The record of what was made is there, and that the engine knew of it is not.
@@ -366,13 +368,186 @@ fn a_run_that_was_cut_off_goes_on_under_the_same_and_under_another_definition() 
     let end = at + log[at..].find('\n').unwrap() + 1;
     place.write("w.run/log.jsonl", &log[..end]);
     edited(&place, "echo other", "echo  other");
-    let said = json(&place.ok("run w.toml -j 2 --json"));
+    let said = place.json("run w.toml -j 2 --json");
     assert_eq!(redo(&said).into_keys().collect::<Vec<_>>(), ["other"]);
     // A record that is torn.
     let log = place.read("w.run/log.jsonl");
     place.write("w.run/log.jsonl", &log[..log.len() - 7]);
     place.ok("run w.toml -j 2");
     check(&place, "torn", &[], &[]);
+}
+
+const PAGE: &str = include_str!("../../../../docs/run.md");
+
+/// Situations of the table of the page, and what is done again in them.
+fn situations() -> Vec<(&'static str, &'static str)> {
+    let (_, table) = PAGE.split_once("| situation |").unwrap();
+    let rows = table.lines().skip(2).map_while(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    let cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>());
+    cells.map(|cells| (cells[0], cells[3])).collect()
+}
+
+/// Brings a place that was run once into a situation.
+fn change(place: &Place, situation: &str) {
+    let touched = |path: &Path| {
+        std::fs::File::open(path).unwrap().set_modified(SystemTime::now()).unwrap();
+    };
+    let result = |name: &str| place.path().join("w.run/results").join(name);
+    let removed = |path: std::path::PathBuf| std::fs::remove_file(path).unwrap();
+    let added = |text: &str| drop(place.write("w.toml", place.read("w.toml") + text));
+    let reversed = || edited(place, "sort in.txt", "sort -r in.txt");
+    let inputs = |from: &str, to: &str| {
+        edited(place, &format!("inputs = [{from}]"), &format!("inputs = [{to}]"));
+    };
+    match situation {
+        "nothing changed" => {}
+        "command of a task" => reversed(),
+        "command, same output" => edited(place, "sort in.txt", "sort --stable in.txt"),
+        "words of a command, same output" => edited(place, "echo other", "echo 'other'"),
+        "command of a first task" => edited(place, "echo other", "echo others"),
+        "command of a last task" => edited(place, "gzip -nc", "gzip -n1c"),
+        "parameter of a command" => edited(place, "sort in.txt", "sort -k 1r in.txt"),
+        "environment of all tasks" => added("[defaults]\nenv = { VARIABLE = \"two\" }\n"),
+        "two commands" => {
+            reversed();
+            edited(place, "gzip -nc", "gzip -n9c");
+        }
+        "input content" => drop(place.write("in.txt", format!("{INPUT}plum\n"))),
+        "input content of the same size" => {
+            drop(place.write("in.txt", INPUT.replace("fig", "fit") + "one\n"));
+        }
+        "input and a command" => {
+            place.write("in.txt", format!("{INPUT}kiwi\n"));
+            reversed();
+        }
+        "time of the input only" => touched(&place.path().join("in.txt")),
+        "input added" => {
+            place.write("more.txt", "x\n");
+            edited(place, "\"in.txt\" = \"1kB\"", "\"in.txt\" = \"1kB\"\n\"more.txt\" = \"1kB\"");
+            inputs(
+                "\"in.txt\"]\noutputs = [\"n.txt\"",
+                "\"in.txt\", \"more.txt\"]\noutputs = [\"n.txt\"",
+            );
+        }
+        "input removed" => {
+            edited(place, "cat n.txt s.txt", "cat n.txt");
+            inputs("\"n.txt\", \"s.txt\"", "\"n.txt\"");
+        }
+        "order of inputs" => inputs("\"n.txt\", \"s.txt\"", "\"s.txt\", \"n.txt\""),
+        "output added" => {
+            edited(place, "in.txt > n.txt", "in.txt | tee n.txt > x.txt");
+            edited(place, "outputs = [\"n.txt\"]", "outputs = [\"n.txt\", \"x.txt\"]");
+        }
+        "output renamed" => {
+            edited(place, "in.txt > s.txt", "in.txt > t.txt");
+            edited(place, "\"s.txt\"", "\"t.txt\"");
+            edited(place, "cat n.txt s.txt", "cat n.txt t.txt");
+        }
+        "final output deleted" => removed(result("j.gz")),
+        "output between tasks deleted" => removed(stored(place, "n.txt")),
+        "final output edited" => replaced(&result("j.gz"), "mine\n"),
+        "output between tasks edited" => replaced(&stored(place, "s.txt"), "mine\n"),
+        "time of an output only" => touched(&stored(place, "n.txt")),
+        "all final outputs deleted" => {
+            ["j.gz", "o.txt"].into_iter().for_each(|name| removed(result(name)))
+        }
+        "all outputs between tasks deleted" => {
+            ["n.txt", "s.txt", "j.txt"].into_iter().for_each(|name| removed(stored(place, name)));
+        }
+        "command changed and output deleted" => {
+            reversed();
+            removed(stored(place, "n.txt"));
+        }
+        "task added" => added(
+            "[task.last]\ncommand = \"cp j.gz k.gz\"\ninputs = [\"j.gz\"]\noutputs = [\"k.gz\"]\n",
+        ),
+        "task removed" => {
+            drop(place.write("w.toml", WORKFLOW.split_once("[task.other]").unwrap().0));
+        }
+        "task added in the middle" => {
+            change(place, "input removed");
+            added(
+                "[task.more]\ncommand = \"cat s.txt > m.txt\"\ninputs = [\"s.txt\"]\noutputs = [\"m.txt\"]\n",
+            );
+        }
+        "task renamed" => edited(place, "[task.sort]", "[task.order]"),
+        "order of tasks" => {
+            let (first, last) = WORKFLOW.split_once("[task.other]").unwrap();
+            place.write("w.toml", format!("[task.other]{last}\n{first}"));
+        }
+        "estimate" => edited(place, "time = \"1s\"", "time = \"5s\""),
+        "remarks and blank lines" => {
+            drop(place.write("w.toml", format!("# a remark\n\n{WORKFLOW}")));
+        }
+        other => panic!("no test of '{other}'"),
+    }
+}
+
+/// Tasks that a line in a folder of a place does again.
+fn redone(place: &Place, folder: &str) -> Vec<String> {
+    let done = place.run_words_in(folder, &["run", "w.toml", "-j", "2", "--json"]);
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    redo(&json(&done.out)).into_keys().collect()
+}
+
+/// Tasks whose processes the last engine of a run has started.
+fn begun(place: &Place) -> Vec<String> {
+    let log = place.read("w.run/log.jsonl");
+    let (_, last) = log.rsplit_once("\"driven\"").unwrap();
+    let started = last.lines().filter(|line| line.contains("\"process\":{\"task\""));
+    started.map(|line| json(line)["note"]["process"]["name"].as_str().unwrap().into()).collect()
+}
+
+#[test]
+fn situations_of_the_page_redo_what_it_says() {
+    let rows = situations();
+    assert!(rows.len() >= 30, "{rows:?}");
+    for (situation, expected) in rows {
+        let found = match situation {
+            "folder moved" => {
+                let place = first_run();
+                std::fs::create_dir(place.path().join("moved")).unwrap();
+                for name in ["w.toml", "in.txt", "w.run"] {
+                    let to = place.path().join("moved").join(name);
+                    std::fs::rename(place.path().join(name), to).unwrap();
+                }
+                redone(&place, "moved")
+            }
+            "failure fixed" => {
+                let place = written();
+                edited(&place, "gzip -nc j.txt > j.gz", "false");
+                assert_eq!(place.run("run w.toml -j 2 --retries 0").code, Some(1));
+                edited(&place, "\"false\"", "\"gzip -nc j.txt > j.gz\"");
+                redone(&place, "")
+            }
+            "killed between output and record" => {
+                let place = first_run();
+                edited(&place, "echo other", "echo others");
+                place.ok("run w.toml -j 2");
+                cut_before(&place, "\"made\":{\"name\":\"other\"");
+                place.ok("run w.toml -j 2");
+                begun(&place)
+            }
+            "two runs at once" => {
+                let place = first_run();
+                edited(&place, "echo other > o.txt", "sleep 2; echo other > o.txt");
+                let mut child = place.spawn("run w.toml -j 2");
+                let defined = || place.read("w.run/log.jsonl").contains("\"definition\"");
+                common::runs::wait_for("the definition", defined);
+                assert!(place.fails(2, "run w.toml -j 2").contains("is under way"));
+                assert!(child.wait().unwrap().success());
+                check(&place, "after two runs at once", &[], &[]);
+                vec!["the second is refused".to_string()]
+            }
+            _ => {
+                let place = first_run();
+                change(&place, situation);
+                redone(&place, "")
+            }
+        };
+        let found = if found.is_empty() { "nothing".to_string() } else { found.join(", ") };
+        assert_eq!(found, expected, "{situation}");
+    }
 }
 
 #[test]
@@ -404,6 +579,7 @@ fn what_cannot_be_done_changes_nothing() {
     place.write("other/in.txt", INPUT);
     assert!(place.fails(2, "run other/v.toml --folder w.run").contains("is a run of"));
     unchanged("another workflow");
+    assert!(place.fails(2, "run w.run").contains("slackline resume w.run"));
     // A log of a version that knows more.
     let log = place.read("w.run/log.jsonl");
     place.write("w.run/log.jsonl", log.replacen("slackline/run/1", "slackline/run/2", 1));
@@ -413,36 +589,13 @@ fn what_cannot_be_done_changes_nothing() {
 }
 
 #[test]
-fn two_runs_never_share_a_folder() {
-    let place = first_run();
-    edited(&place, "echo other > o.txt", "sleep 2; echo other > o.txt");
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_slackline"))
-        .args(["run", "w.toml", "-j", "2"])
-        .current_dir(place.path())
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    common::runs::wait_for("the definition", || {
-        place.read("w.run/log.jsonl").contains("\"definition\"")
-    });
-    assert!(place.fails(2, "run w.toml -j 2").contains("is under way"));
-    assert!(child.wait().unwrap().success());
-    check(&place, "after that", &[], &[]);
-}
-
-#[test]
 fn files_between_tasks_go_where_only_results_are_kept() {
-    let place = Place::new();
-    place.write("w.toml", WORKFLOW);
-    place.write("in.txt", INPUT);
-    make_old(&place, "in.txt");
+    let place = written();
     place.ok("run w.toml -j 2 --keep results");
     let left: Vec<String> = files(stored(&place, "").as_path()).into_keys().collect();
     assert_eq!(left, ["j.gz", "o.txt"]);
-    let again = |line: &str| {
-        redo(&json(&place.ok(&format!("run w.toml -j 2 --keep results --json {line}"))))
-    };
+    let again =
+        |line: &str| redo(&place.json(&format!("run w.toml -j 2 --keep results --json {line}")));
     assert_eq!(again(""), BTreeMap::new());
     edited(&place, "gzip -nc", "gzip -n9c");
     let known = again("--dry-run");
@@ -463,7 +616,7 @@ fn what_a_folder_need_not_keep_is_removed() {
     assert_eq!(place.run("run w.toml -j 2 --retries 0").code, Some(1));
     let rest = place.path().join("w.run/tasks/pack/2/work/rest");
     assert!(rest.exists() && stored(&place, "o.txt").exists());
-    assert_eq!(json(&place.ok("clean w.run --failed --json"))["files"], 2);
+    assert_eq!(place.json("clean w.run --failed --json")["files"], 2);
     assert!(!rest.exists() && stored(&place, "o.txt").exists());
     place.ok("clean w.run");
     assert!(!stored(&place, "o.txt").exists() && stored(&place, "j.txt").exists());
@@ -610,8 +763,8 @@ fn the_first_run_is_the_estimate_of_the_second() {
         );
     }
     place.write("w.toml", &workflow);
-    let first = json(&place.ok("run w.toml -j 2 --json"));
-    let stated = json(&place.ok("run w.toml -j 2 --new --dry-run --json --no-history"));
+    let first = place.json("run w.toml -j 2 --json");
+    let stated = place.json("run w.toml -j 2 --new --dry-run --json --no-history");
     assert!(stated["makespan"].as_f64().unwrap() > 14.0);
     let done = place.run("run w.toml -j 2 --new --dry-run --json");
     assert!(done.err.contains("w.run"), "{}", done.err);
@@ -620,9 +773,9 @@ fn the_first_run_is_the_estimate_of_the_second() {
     assert!((said / was - 1.0).abs() < 0.25, "{said} {was}");
     // A task that was never run is taken for one of its kind.
     place.write("w.toml", format!("{workflow}[task.more]\nkind = \"k0\"\ncommand = \"true\"\n"));
-    let plan = json(&place.ok("plan w.toml --json"));
+    let plan = place.json("plan w.toml --json");
     assert!(plan["makespan"].as_f64().unwrap() < 2.0, "{plan}");
-    assert_eq!(json(&place.ok("run w.toml -j 2 --json"))["finished"], true);
+    assert_eq!(place.json("run w.toml -j 2 --json")["finished"], true);
     place.ok("replay w.run");
     place.ok("calibrate w.run -o c");
     place.ok("diff w.run w.run");
@@ -645,15 +798,8 @@ fn engines_that_are_killed_between_edits_leave_what_a_clean_run_makes() {
         if number % 4 == 2 {
             place.write("in.txt", format!("{INPUT}{number}\n"));
         }
-        let words: &[&str] =
-            if number % 3 == 1 { &["resume", "w.run"] } else { &["run", "w.toml", "-j", "2"] };
-        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_slackline"))
-            .args(words)
-            .current_dir(place.path())
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
+        let line = if number % 3 == 1 { "resume w.run" } else { "run w.toml -j 2" };
+        let mut child = place.spawn(line);
         std::thread::sleep(Duration::from_millis(40 + 53 * (number as u64 * 7 % 10)));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -664,21 +810,19 @@ fn engines_that_are_killed_between_edits_leave_what_a_clean_run_makes() {
 
 #[test]
 fn parameters_and_environments_belong_to_the_tasks_that_use_them() {
-    let place = Place::new();
-    place.write("in.txt", INPUT);
-    make_old(&place, "in.txt");
+    let place = written();
     let text = WORKFLOW.replace("sort in.txt", "sort -k {key} in.txt");
     place.write("w.toml", format!("[params]\nkey = 1\n{text}"));
     place.ok("run w.toml -j 2");
     check(&place, "a parameter as it was", &[], &[]);
-    let said = json(&place.ok("run w.toml -j 2 --param key=1,1r --json"));
+    let said = place.json("run w.toml -j 2 --param key=1,1r --json");
     assert_eq!(redo(&said).into_keys().collect::<Vec<_>>(), ["join", "pack", "sort"]);
     edited(&place, "key = 1", "key = 2");
-    let done = redo(&json(&place.ok("run w.toml -j 2 --json")));
+    let done = redo(&place.json("run w.toml -j 2 --json"));
     assert_eq!(done["sort"], "command changed");
     assert!(!done.contains_key("count") && !done.contains_key("other"), "{done:?}");
     place.write("w.toml", format!("{}[defaults]\nenv = {{ A = 1 }}\n", place.read("w.toml")));
-    let done = redo(&json(&place.ok("run w.toml -j 2 --json")));
+    let done = redo(&place.json("run w.toml -j 2 --json"));
     assert_eq!(done.len(), 5, "{done:?}");
     assert!(done.values().all(|why| why == "env changed"), "{done:?}");
     check(&place, "an environment as it was", &[], &[]);
@@ -688,13 +832,7 @@ fn parameters_and_environments_belong_to_the_tasks_that_use_them() {
 fn a_task_that_still_runs_is_not_edited_away() {
     let place = first_run();
     edited(&place, "echo other > o.txt", "sleep 60; echo other > o.txt");
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_slackline"))
-        .args(["run", "w.toml", "-j", "2"])
-        .current_dir(place.path())
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = place.spawn("run w.toml -j 2");
     let begun = || {
         let log = place.read("w.run/log.jsonl");
         let (_, last) = log.rsplit_once("\"definition\"").unwrap_or_default();
@@ -711,7 +849,7 @@ fn a_task_that_still_runs_is_not_edited_away() {
     assert!(said.contains("w.toml: task 'other'") && said.contains("still runs"), "{said}");
     assert_eq!(place.read("w.run/log.jsonl"), log);
     assert!(place.path().join("w.run/results/j.gz").exists(), "nothing is deleted");
-    let stopped = json(&place.ok("stop w.run --json"));
+    let stopped = place.json("stop w.run --json");
     // The shell, and what it may have started by then.
     assert!(stopped["ended_processes"].as_u64().unwrap() >= 1, "{stopped}");
     place.ok("run w.toml -j 2");
@@ -755,12 +893,12 @@ fn snapshots_of_long_logs_change_nothing() {
     for variant in [&kept[..], &damaged, shorter, b"", b"{}\n"] {
         std::fs::write(&snapshot, variant).unwrap();
         std::fs::write(&log, &begun).unwrap();
-        let said = json(&place.ok("resume w.run --json"));
+        let said = place.json("resume w.run --json");
         assert_eq!(said["finished"], true);
         assert_eq!(said["up_to_date"], tasks);
         assert_eq!(redo(&said), [("sum".to_string(), "failed before".to_string())].into());
         assert_eq!(place.read("w.run/results/sum"), format!("0\n{}\n", tasks - 1));
-        let again = json(&place.ok("run w.toml -j 2 --json"));
+        let again = place.json("run w.toml -j 2 --json");
         assert_eq!((&again["attempts"], &again["up_to_date"]), (&0.into(), &(tasks + 1).into()));
         place.ok("replay w.run");
     }
@@ -768,7 +906,7 @@ fn snapshots_of_long_logs_change_nothing() {
     std::fs::write(&snapshot, &kept).unwrap();
     let cut: Vec<&[u8]> = begun.split_inclusive(|byte| *byte == b'\n').take(200).collect();
     std::fs::write(&log, cut.concat()).unwrap();
-    let said = json(&place.ok("resume w.run --json"));
+    let said = place.json("resume w.run --json");
     assert_eq!((&said["finished"], &said["tasks"]), (&true.into(), &(tasks + 1).into()));
 }
 
@@ -814,4 +952,42 @@ fn measured_peaks_of_memory_warn_and_change_no_plan() {
     let starts = json(&place.ok(line))["schedule"].as_array().unwrap().clone();
     let at_once = starts.iter().filter(|row| row["start"] == 0.0).count();
     assert_eq!(at_once, 2, "{starts:?}");
+}
+
+/// The name of a definition stands for its tasks; inputs that are new are no changed ones.
+#[test]
+fn samples_are_added_and_asked_for_by_their_definition() {
+    let place = Place::new();
+    let task = |name: &str, from: &str| {
+        format!(
+            "[task.{name}]\nforeach = \"s\"\ncommand = \"cat {{inputs}} > {{outputs}}\"\n\
+             inputs = [\"{{s}}.{from}\"]\noutputs = [\"{{s}}.{name}\"]\ntime = \"1ms\"\n"
+        )
+    };
+    let text = task("one", "txt") + &task("two", "one");
+    place.write(
+        "w.toml",
+        format!("[samples]\nfile = \"s.csv\"\n[files]\n\"{{s}}.txt\" = \"1kB\"\n{text}"),
+    );
+    let samples = |number: usize| {
+        let names: Vec<String> = (0..number).map(|sample| format!("S{sample}")).collect();
+        names.iter().for_each(|name| drop(place.write(&format!("{name}.txt"), name)));
+        place.write("s.csv", format!("s\n{}\n", names.join("\n")));
+    };
+    samples(2);
+    place.ok("run w.toml -j 2");
+    let known = |line: &str| redo(&place.json(&format!("run w.toml -j 2 {line} --json")));
+    assert_eq!(
+        known("--dry-run --force two").into_keys().collect::<Vec<_>>(),
+        ["two.S0", "two.S1"]
+    );
+    samples(9);
+    place.write("S0.txt", "changed");
+    assert_eq!(known("--only one").len(), 8);
+    let log = place.read("w.run/log.jsonl");
+    let (_, changes) = log.rsplit_once("\"changes\":[").unwrap();
+    let (changes, _) = changes.split_once(']').unwrap();
+    let inputs = "\"input S0.txt changed\",\"input S2.txt added\",\"input S3.txt added\",\"input S4.txt added\",\
+                  \"input S5.txt added\",\"input S6.txt added\",\"2 more inputs added\"";
+    assert!(changes.ends_with(inputs), "{changes}");
 }

@@ -65,6 +65,33 @@ fn a_recorded_run_is_simulated_as_it_was() {
     assert!(told.contains("records of another workflow"), "{told}");
 }
 
+/// Times move to the machines of another run by the ratio that was measured, to others by the one that is given.
+#[test]
+fn times_of_records_move_between_machines() {
+    let place = Place::new();
+    place.write("here.txt", history());
+    place.write("there.txt", history().replace(":31|", ":21|").replace("|n1|", "|n2|"));
+    let plan = |line: &str| json(&place.ok(&format!("plan here.txt {line} --json")));
+    let makespan = |plan: &Value| plan["makespan"].as_f64().unwrap().round();
+    let (own, measured) = (plan(""), plan("-p there.txt"));
+    assert_eq!((makespan(&own), makespan(&measured)), (1800.0, 1200.0));
+    let factor = measured["interval"]["measured_speed"]["factor"].as_f64().unwrap();
+    assert!((factor - 1.5).abs() < 1e-9, "{factor}");
+    let given = plan("-p there.txt --speed n2=2");
+    assert_eq!(makespan(&given), 900.0);
+    let origin = |plan: &Value| plan["interval"]["speeds"].as_str().unwrap().to_string();
+    assert_eq!([&own, &measured, &given].map(origin), ["recorded", "measured", "given"]);
+    place.ok("import here.txt -o run");
+    let files = json(&place.ok("plan run/workflow.json -p run/platform.toml --json"));
+    assert_eq!((makespan(&files), origin(&files)), (1800.0, "stated".to_string()));
+    let told = place.ok("simulate here.txt -p there.txt");
+    assert!(told.contains("interval") && told.contains("90 % of runs"), "{told}");
+    let told = place.ok("what-if here.txt -p there.txt speed x2");
+    assert!(told.contains("Interval: 90 % of runs"), "{told}");
+    let told = place.fails(2, "plan here.txt --speed n3=2");
+    assert!(told.contains("there is no host, class or zone 'n3'"), "{told}");
+}
+
 /// The shares of an explanation add up, and its picture shows the chain.
 #[test]
 fn a_recorded_run_is_explained() {

@@ -30,8 +30,7 @@ fn a_campaign_that_is_killed_again_and_again_has_the_same_table() {
     place.write("c.toml", MANY);
     let begun = std::time::Instant::now();
     place.ok("compare c.toml -o whole.db --csv whole.csv -q");
-    // A busy machine needs longer.
-    let whole = begun.elapsed().min(Duration::from_secs(5));
+    let mut whole = begun.elapsed();
     let mut parts = 0;
     // As good as random: multiples of the golden ratio.
     for kill in 1..=20_u32 {
@@ -55,6 +54,15 @@ fn a_campaign_that_is_killed_again_and_again_has_the_same_table() {
             assert!(done.code == Some(0) || is_empty, "{} {}", done.out, done.err);
             let rows = if is_empty { 0 } else { place.read("part.csv").lines().count() };
             parts += usize::from(rows > 1 && rows < 12_801);
+            // A busy machine is not as fast each time: kills have to come between the first row and the last.
+            if rows <= 1 {
+                whole = whole.mul_f64(1.5);
+            } else if rows == 12_801 && parts == 0 {
+                whole = whole.mul_f64(0.7);
+                std::fs::remove_file(&file).unwrap();
+            }
+        } else {
+            whole = whole.mul_f64(1.5);
         }
     }
     assert!(parts > 0, "no kill came while runs were done");

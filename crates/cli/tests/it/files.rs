@@ -223,3 +223,48 @@ fn permissions_belong_to_one_call() {
     assert_eq!(call(&[]), 2);
     assert_eq!(call(&["--allow-outside"]), 0);
 }
+
+/// Openings of files while something is done, counted by the system.
+fn openings<const N: usize>(paths: [&std::path::Path; N], work: impl FnOnce()) -> [usize; N] {
+    use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+    let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).unwrap();
+    // Equal events that follow each other count as one: reading and closing tells two openings apart.
+    let wanted = WatchFlags::OPEN | WatchFlags::ACCESS | WatchFlags::CLOSE_NOWRITE;
+    let watched = paths.map(|path| inotify::add_watch(&watch, path, wanted).unwrap());
+    work();
+    let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+    let mut events = Reader::new(&watch, &mut buffer);
+    let mut counts = [0; N];
+    while let Ok(event) = events.next() {
+        if event.events().contains(ReadFlags::OPEN) {
+            let at = watched.iter().position(|known| *known == event.wd()).unwrap();
+            counts[at] += 1;
+        }
+    }
+    counts
+}
+
+#[test]
+fn an_input_is_opened_once() {
+    let place = Place::new();
+    place.write("w.json", place.read("examples/workflows/montage.json"));
+    place.write("p.toml", place.read("examples/platforms/two-site-grid.toml"));
+    place.write("i.json", place.read("examples/workflows/heft-2002.json"));
+    place.ok("generate scenario failure -p p.toml --seed 2 -o s.toml");
+    let file = |name: &str| place.path().join(name);
+    let (w, p, s, i) = (file("w.json"), file("p.toml"), file("s.toml"), file("i.json"));
+    for line in [
+        "plan w.json -p p.toml",
+        "plan w.json -p p.toml -a heft,peft",
+        "plan w.json -p p.toml -a heft --json",
+        "simulate w.json -p p.toml",
+        "simulate w.json -p p.toml --compare static,slackline --json",
+    ] {
+        assert_eq!(openings([&w, &p], || drop(place.ok(line))), [1, 1], "{line}");
+    }
+    let line = "simulate w.json -p p.toml --scenario s.toml --policy slackline";
+    assert_eq!(openings([&w, &p, &s], || drop(place.run(line))), [1, 1, 1], "{line}");
+    for line in ["plan --instance i.json -a heft,peft", "simulate --instance i.json"] {
+        assert_eq!(openings([&i], || drop(place.ok(line))), [1], "{line}");
+    }
+}

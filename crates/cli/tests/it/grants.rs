@@ -52,9 +52,14 @@ fn what_uses_more_memory_than_it_was_granted_is_tried_with_more() {
     let line = "run w.toml --memory 1GB --enforce poll --folder r";
     let (document, log) = run(&place, line);
     assert_eq!(document["finished"], true);
-    assert_eq!(document["failures"].as_array().unwrap().len(), 1, "{log}");
-    let reason = document["failures"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("ran out of memory") && reason.contains("of 30 MB"), "{reason}");
+    // One failure, or two where the first was seen before it had all of its memory: of 30 MB, then of more.
+    let failures = document["failures"].as_array().unwrap();
+    assert!((1..=2).contains(&failures.len()), "{log}");
+    for (at, failure) in failures.iter().enumerate() {
+        let reason = failure["reason"].as_str().unwrap();
+        assert!(reason.contains("ran out of memory"), "{reason}");
+        assert_eq!(reason.contains("of 30 MB"), at == 0, "{reason}");
+    }
     assert!(log.contains("\"memory\":{\"grant\":30000000,\"peak\":"), "{log}");
     // The log says what each attempt was granted, and repeats.
     assert_eq!(log.matches("\"memory\":30000000").count(), 1, "{log}");

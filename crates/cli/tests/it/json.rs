@@ -289,6 +289,7 @@ fn place() -> Place {
     place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
     place.write("w.makeflowlog", MAKEFLOW_LOG);
     place.write("history.txt", crate::bridges::history());
+    place.write("elsewhere.txt", crate::bridges::history());
     place.write("results.csv", results());
     place.write("campaign.toml", CAMPAIGN);
     place.write("endless.toml", ENDLESS);
@@ -387,6 +388,9 @@ const PRINT: &[&str] = &[
     "import w.makeflow w.makeflowlog --json",
     "explain w.makeflow w.makeflowlog --json",
     "advise history.txt --json",
+    "plan history.txt -p elsewhere.txt --json",
+    "simulate history.txt -p elsewhere.txt --json",
+    "what-if history.txt -p elsewhere.txt speed x2 --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",
 ];
 

@@ -2,9 +2,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
-use crate::common::Place;
+use crate::common::{Place, json, runs};
 use serde_json::Value;
-use std::time::{Duration, Instant};
 
 const PIPELINE: &str = r#"
 name = "count"
@@ -38,24 +37,17 @@ fn samples() -> Place {
     place
 }
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
-/// Waits until a status has a state.
-fn wait_for(place: &Place, folder: &str, state: &str) -> Value {
-    let clock = Instant::now();
-    loop {
+/// Waits until the status of a run is as wanted.
+fn wait_for(place: &Place, folder: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    let mut status = Value::Null;
+    runs::wait_for("the status", || {
         let done = place.run(&format!("status {folder} --json"));
         if done.code == Some(0) {
-            let status = json(&done.out);
-            if status["state"] == state {
-                return status;
-            }
+            status = json(&done.out);
         }
-        assert!(clock.elapsed() < Duration::from_secs(60), "{}{}", done.out, done.err);
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        wanted(&status)
+    });
+    status
 }
 
 #[test]
@@ -64,7 +56,7 @@ fn samples_expand_run_and_are_shown() {
     let shown = place.ok("show w.toml");
     assert!(shown.contains("written as 2 tasks, samples of samples.csv, 3 rows"), "{shown}");
     assert!(shown.contains("word = a") && shown.contains("count.S1"), "{shown}");
-    let facts = json(&place.ok("show w.toml --json --param word=b"));
+    let facts = place.json("show w.toml --json --param word=b");
     assert_eq!(facts["tasks"], 4);
     assert_eq!(facts["definition"]["tasks"][0]["foreach"][0], "sample");
     assert_eq!(facts["definition"]["params"][0]["given"], true);
@@ -130,7 +122,7 @@ fn a_failed_run_is_told() {
     let words = ["run", "w.toml", "--folder", "r", "--retries", "1", "--notify", note];
     assert_eq!(place.run_words(&words).code, Some(1));
     assert_eq!(place.read("told"), "failed 1/3");
-    let status = json(&place.ok("status r --json"));
+    let status = place.json("status r --json");
     assert_eq!(status["schema"], "slackline/status/1");
     assert_eq!(status["state"], "failed");
     assert_eq!((&status["tasks"], &status["tasks_done"]), (&Value::from(3), &Value::from(1)));
@@ -138,7 +130,7 @@ fn a_failed_run_is_told() {
     assert_eq!(status["failures"][0]["exit"], 7);
     assert_eq!(status["failures"][0]["last_line"], "last words");
     assert!(place.ok("status r").contains("'bad' was given up: exit code 7"));
-    let log = json(&place.ok("log r --json"));
+    let log = place.json("log r --json");
     let attempts = log["attempts"].as_array().unwrap();
     assert_eq!(attempts.len(), 3);
     assert_eq!(attempts[0]["memory"], 100_000_000);
@@ -149,7 +141,7 @@ fn a_failed_run_is_told() {
         "{text}"
     );
     assert!(place.ok("log r good").contains("said"));
-    assert_eq!(json(&place.ok("log r --failed --json"))["attempts"].as_array().unwrap().len(), 2);
+    assert_eq!(place.json("log r --failed --json")["attempts"].as_array().unwrap().len(), 2);
     assert!(place.fails(2, "log r bod").contains("did you mean 'bad'?"));
     assert!(place.fails(2, "status nowhere").contains("nowhere"));
     let shown = place.ok("show r");
@@ -200,17 +192,10 @@ fn a_run_without_a_terminal_is_watched_and_stopped() {
     place.write("w.toml", LONG);
     let text = place.ok("run w.toml --folder r --detach --notify touch${IFS}over");
     assert!(text.contains("slackline status r"), "{text}");
-    let status = wait_for(&place, "r", "running");
+    let status = wait_for(&place, "r", |status| status["state"] == "running");
     assert!(status["process"]["pid"].is_u64());
-    let clock = Instant::now();
-    let status = loop {
-        let status = json(&place.ok("status r --json"));
-        if status["tasks_done"] == 4 && status["tasks_running"] == 1 {
-            break status;
-        }
-        assert!(clock.elapsed() < Duration::from_secs(60), "{status}");
-        std::thread::sleep(Duration::from_millis(50));
-    };
+    let is_at_last = |status: &Value| status["tasks_done"] == 4 && status["tasks_running"] == 1;
+    let status = wait_for(&place, "r", is_at_last);
     assert_eq!(status["running"][0]["task"], "slow");
     let end = &status["expected_end"];
     assert!(end["p10"].as_f64() <= end["p90"].as_f64() && end["p50"].is_number(), "{status}");
@@ -218,19 +203,15 @@ fn a_run_without_a_terminal_is_watched_and_stopped() {
     place.fails(2, "resume r");
     place.ok("report r -o live.html");
     is_self_contained(&place.read("live.html"));
-    let stopped = json(&place.ok("stop r --json"));
+    let stopped = place.json("stop r --json");
     assert_eq!(
         (&stopped["was"], &stopped["state"]),
         (&Value::from("running"), &Value::from("stopped"))
     );
-    assert_eq!(json(&place.ok("status r --json"))["why"], "its user stopped it");
+    assert_eq!(place.json("status r --json")["why"], "its user stopped it");
     assert!(place.ok("stop r").contains("was not running"));
     assert!(place.path().join("r/engine.log").is_file());
-    let clock = Instant::now();
-    while !place.path().join("over").exists() && clock.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert!(place.path().join("over").exists());
+    runs::wait_for("what was to be told", || place.path().join("over").exists());
     // What is wrong is said at once, and leaves nothing.
     place.write("bad.toml", "[task.a]\nseconds = 1\n");
     place.fails(2, "run bad.toml --folder b --detach");
@@ -242,19 +223,12 @@ fn what_a_killed_engine_left_is_ended() {
     let place = Place::new();
     place.write("w.toml", LONG);
     place.ok("run w.toml --folder r --detach");
-    let clock = Instant::now();
-    let pid = loop {
-        let status = json(&place.ok("status r --json"));
-        if status["running"][0]["task"] == "slow" {
-            break status["process"]["pid"].as_u64().unwrap();
-        }
-        assert!(clock.elapsed() < Duration::from_secs(60), "{status}");
-        std::thread::sleep(Duration::from_millis(50));
-    };
+    let status = wait_for(&place, "r", |status| status["running"][0]["task"] == "slow");
+    let pid = status["process"]["pid"].as_u64().unwrap();
     std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
-    let status = wait_for(&place, "r", "stopped");
+    let status = wait_for(&place, "r", |status| status["state"] == "stopped");
     assert_eq!(status["why"], "its engine is gone without ending it");
-    let stopped = json(&place.ok("stop r --json"));
+    let stopped = place.json("stop r --json");
     assert!(stopped["ended_processes"].as_u64().unwrap() >= 1, "{stopped}");
-    assert_eq!(json(&place.ok("stop r --json"))["ended_processes"], 0);
+    assert_eq!(place.json("stop r --json")["ended_processes"], 0);
 }

@@ -43,6 +43,8 @@ fn commands(folder: &Path) -> Vec<Vec<String>> {
             "plan montage -p two-site-grid --robust=10%",
             "plan montage --config network/model:CM02 --inputs everywhere",
             "plan montage --reference-speed 2Gf --no-check",
+            "plan montage -p small-cluster --speed fast-1=2 --no-check",
+            "simulate montage -p small-cluster --speed fast-1=2",
             "plan montage -a best --iterations 5 --seed 3 --threads 2",
             "plan gauss -a hcpa --max-width 3",
             "simulate --instance heft-2002",

@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
 use crate::input::{Loaded, Past};
+use crate::interval::MakespanInterval;
 use crate::plan_check;
 use crate::planner_options::{self, interrupted};
 use crate::request::PlanRequest;
@@ -62,6 +63,8 @@ pub struct Planned {
     pub robustness: Option<Robustness>,
     /// Result of simulating the plan.
     pub check: Option<Check>,
+    /// Bounds of the makespan, where the workflow is a recorded run.
+    pub interval: Option<MakespanInterval>,
     /// Deadline and budget that it misses.
     pub missed: Vec<Violation>,
     /// Criterion among plans within the limits.
@@ -213,6 +216,12 @@ impl PlanInput {
         let wait = self.request.overheads.wait();
         let lower_bound = lower_bound + wait;
         plans.iter_mut().for_each(|plan| plan.delay(problem, wait, &limits));
+        if let Some(basis) = &self.loaded.basis {
+            for plan in &mut plans {
+                let ends = (plan.end(), wait);
+                plan.interval = Some(basis.interval(problem, &plan.schedule, ends));
+            }
+        }
         let scale =
             if is_limited(&limits) { Some(Scale::of(problem, &plans, wait)?) } else { None };
         Ok(Plans {
@@ -318,6 +327,7 @@ impl PlanInput {
                 summary,
                 robustness,
                 check: None,
+                interval: None,
                 missed,
                 aim: self.request.limits.aim(),
                 wall_seconds,

@@ -1,10 +1,13 @@
-//! The report of a plan: the JSON document `slackline/plan/1` and its kin.
+//! The report of a plan: the JSON documents `slackline/plan/1` and `slackline/plans/1`.
 
 use super::Planned;
 use super::scale::Scale;
 use crate::details_json::{Details, Set};
+use crate::interval::MakespanInterval;
 use crate::plan_check::Difference;
-use crate::schedule_json::{Leased, Moved, Placed, Stored, leased, moved, placed, stored};
+use crate::schedule_json::{
+    LeaseEntry, StorageEntry, TaskPlacement, TransferEntry, leased, moved, placed, stored,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_model::parameter::{self, Given};
@@ -64,12 +67,15 @@ pub struct PlanReport {
     /// Makespan of the run that the workflow was recorded from, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded_makespan: Option<f64>,
+    /// Bounds of the makespan, where the workflow is a recorded run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<MakespanInterval>,
     /// Limits that were given, and whether the plan keeps them.
     #[serde(flatten)]
     pub limited: Option<Limited>,
     /// Machines that are leased.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub leases: Vec<Leased>,
+    pub leases: Vec<LeaseEntry>,
     /// Seconds that planning took.
     pub wall_seconds: f64,
     /// The makespan when run times are off.
@@ -79,13 +85,13 @@ pub struct PlanReport {
     #[serde(flatten)]
     pub details: Details,
     /// Processors and dates of every task.
-    pub schedule: Vec<Placed>,
+    pub schedule: Vec<TaskPlacement>,
     /// The room that files take, by place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub storage: Vec<Stored>,
+    pub storage: Vec<StorageEntry>,
     /// Transfers, where the method plans them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub transfers: Vec<Moved>,
+    pub transfers: Vec<TransferEntry>,
 }
 
 /// Limits that were given, and whether a plan keeps them.
@@ -148,6 +154,7 @@ impl PlanReport {
             cost: plan.summary.cost,
             bytes_moved: plan.summary.bytes_moved,
             recorded_makespan,
+            interval: plan.interval,
             limited: scale.map(|scale| Limited {
                 budget: limits.budget,
                 deadline: limits.deadline,
@@ -171,7 +178,7 @@ impl PlanReport {
     }
 }
 
-/// Seconds by which a plan ends later because inputs have to come from somewhere.
+/// Seconds by which a plan ends later because of input staging: its makespan less that with all inputs everywhere.
 pub fn staging(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
     if !problem.has_staging() {
         return 0.0;

@@ -35,7 +35,9 @@ fn factor(member: &str, value: f64) -> Result<(), Failure> {
 impl Sources {
     fn check(&self) -> Result<(), Failure> {
         let speed = self.reference_speed.is_none_or(|s| s > 0.0 && s.is_finite());
-        holds("input.reference_speed", speed, "flop/s above 0")
+        holds("input.reference_speed", speed, "flop/s above 0")?;
+        let is_factor = |factor: &f64| *factor > 0.0 && factor.is_finite();
+        holds("input.speeds", self.speeds.values().all(is_factor), "factors above 0")
     }
 
     /// Fails where members are given that mean nothing here.
@@ -120,6 +122,11 @@ impl RunRequest {
         self.input.check()?;
         self.input.check_lacks(false, false, "a run")?;
         holds("input.workflows", self.input.workflows.len() == 1, "one workflow")?;
+        holds(
+            "input.speeds",
+            self.input.speeds.is_empty(),
+            "none: machines have their own speeds",
+        )?;
         self.limits.check()?;
         self.overheads.check()?;
         self.execution.check()

@@ -18,6 +18,7 @@ use slackline_machines::slurm::Mode;
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;
 use slackline_schedule::qos::pareto::Aim;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -198,6 +199,10 @@ pub struct Sources {
     /// Flop/s at which recorded seconds become work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_speed: Option<f64>,
+    /// Speeds of hosts, classes or zones of the platform by name, as multiples of the speed at which recorded seconds
+    /// become work: 2 halves the recorded times.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub speeds: BTreeMap<String, f64>,
     /// Whether the estimates of the file hold although there is a folder of runs beside it.
     #[serde(skip_serializing_if = "is_default")]
     pub no_history: bool,

@@ -226,6 +226,38 @@ impl LastRun {
 /// Most records that are lived through when a run continues: a quarter of a second, or half of one in a build for tests.
 const MOST_PLAYED: usize = 10_000;
 
+/// The task of a name, or all tasks that a definition with `foreach` of this name stands for.
+fn tasks_named(workflow: &Workflow, name: &str) -> Vec<TaskId> {
+    if let Some(task) = workflow.find_task(name) {
+        return vec![task];
+    }
+    let is_instance = |task: &TaskId| {
+        let rest = workflow.task_name(*task).strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    };
+    workflow.tasks().filter(is_instance).collect()
+}
+
+/// Inputs that changed or were added, in words; many of them as a number.
+fn changed_inputs(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<String> {
+    let (known, added): (Vec<_>, Vec<_>) = now
+        .iter()
+        .filter(|(name, now)| then.get(*name) != Some(*now))
+        .partition(|(name, _)| then.contains_key(*name));
+    let mut told = Vec::new();
+    for (inputs, how) in [(known, "changed"), (added, "added")] {
+        let named = if inputs.len() > NAMED + 1 { NAMED } else { inputs.len() };
+        told.extend(inputs[..named].iter().map(|(name, _)| format!("input {name} {how}")));
+        if inputs.len() > named {
+            told.push(format!("{} more inputs {how}", inputs.len() - named));
+        }
+    }
+    told
+}
+
+/// Inputs of one sort that are named.
+const NAMED: usize = 5;
+
 /// The change of a definition that only stands for what was done before.
 const LONG: &str =
     "the log is long: what is done is kept as it is there, and the rest is planned again";
@@ -387,10 +419,11 @@ impl RunInput {
             Failure::input(format!("{option} {name}: the workflow has no such task{hint}"))
         };
         for name in &self.request.force {
-            let Some(task) = workflow.find_task(name) else {
+            let named = tasks_named(workflow, name);
+            if named.is_empty() {
                 return Err(unknown("--force", name, did_you_mean(name, task_names())));
-            };
-            forced[task.index()] = true;
+            }
+            named.into_iter().for_each(|task| forced[task.index()] = true);
         }
         if self.request.only.is_empty() {
             return Ok((forced, vec![true; workflow.len()]));
@@ -403,16 +436,18 @@ impl RunInput {
         let mut wanted = vec![false; workflow.len()];
         let mut open = Vec::new();
         for name in &self.request.only {
+            let named = tasks_named(workflow, name);
             let written = || {
                 let mut files = workflow.files();
                 let file = files.find(|file| workflow.file_name(*file) == name)?;
                 workflow.producer(file)
             };
-            let Some(task) = workflow.find_task(name).or_else(written) else {
+            let named = if named.is_empty() { written().into_iter().collect() } else { named };
+            if named.is_empty() {
                 let hint = did_you_mean(name, task_names());
                 return Err(unknown("--only", name, format!(", nor one that writes it{hint}")));
-            };
-            open.push(task);
+            }
+            open.extend(named);
         }
         while let Some(task) = open.pop() {
             if !std::mem::replace(&mut wanted[task.index()], true) {
@@ -529,9 +564,7 @@ impl RunInput {
         let mut changes = self.changes(last, &texts);
         let is_edited = changes.iter().any(|change| change.starts_with("workflow"));
         let given = self.given(Some(last))?;
-        let changed =
-            given.0.iter().filter(|(name, now)| last.input_digests.get(*name) != Some(*now));
-        changes.extend(changed.map(|(name, _)| format!("input {name} changed")));
+        changes.extend(changed_inputs(&last.input_digests, &given.0));
         let state = LastRun::of(&recovered.records);
         let forces = !self.request.force.is_empty() || retry;
         let same_version = last.version == env!("CARGO_PKG_VERSION");
@@ -689,6 +722,7 @@ impl RehearsalReport {
             Some(part) => RehearsalReport {
                 run,
                 redo: part.redo.iter().map(RedoneTask::from).collect(),
+                if_inputs_change: part.perhaps.clone(),
                 perhaps: part.perhaps.clone(),
                 up_to_date: part.up_to_date,
             },
@@ -698,7 +732,8 @@ impl RehearsalReport {
                     why: up_to_date::Why::New.to_string(),
                 };
                 let redo = whole.tasks().map(new).collect();
-                RehearsalReport { run, redo, perhaps: Vec::new(), up_to_date: 0 }
+                let (if_inputs_change, perhaps) = (Vec::new(), Vec::new());
+                RehearsalReport { run, redo, if_inputs_change, perhaps, up_to_date: 0 }
             }
         }
     }

@@ -99,7 +99,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Removes parts of the folder of a run that nobody drives.
+/// Removes parts of the folder of a run without an engine process.
 pub fn clean(path: &Path, parts: Parts, context: &mut Context<'_>) -> Result<CleanReport, Failure> {
     let held = RunFolder::open(path)?;
     let recovered = folder::read(held.root()).map_err(Failure::input)?;

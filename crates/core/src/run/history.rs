@@ -1,5 +1,5 @@
 //! The course of a real run as its log tells it: attempts with dates, hosts, resources and outcomes. Nothing is
-//! played again, so that a run can be looked at while somebody drives it, and whatever its policy.
+//! replayed, so that a run can be inspected while a process drives it, under any policy.
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ use slackline_model::{FileId, HostId, Platform, ProcId, TaskId, Workflow};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of what an attempt wrote that are looked at for its last lines.
+/// Most bytes of the output of an attempt that are read for its last lines.
 const TAIL: u64 = 8192;
 
 /// State of an attempt.
@@ -36,7 +36,7 @@ pub enum AttemptState {
     Interrupted,
 }
 
-/// One attempt at a task. Dates are seconds that somebody drove the run.
+/// One attempt at a task. Dates are seconds during which a process drove the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptHistory {
     /// Its number at the task, from 1.
@@ -132,7 +132,7 @@ pub struct RunHistory {
     pub tasks: Vec<TaskHistory>,
     /// Copies of files.
     pub copies: Vec<CopyHistory>,
-    /// Dates at which somebody began to drive it, beside seconds since 1970.
+    /// Dates at which a process began to drive it, each with seconds since 1970.
     pub drives: Vec<(f64, f64)>,
     /// Whether all tasks were done in the end, and the date of that, where the run is over.
     pub over: Option<(bool, f64)>,
@@ -346,10 +346,11 @@ impl RunHistory {
                 attempt.cpu_seconds = report.cpu_seconds;
                 attempt.peak_memory = report.peak_memory;
                 attempt.reason = None;
-                if let Some(seconds) = report.seconds {
-                    // What its process took, whenever the end was heard of.
-                    let end = attempt.started.map_or(at, |begin| (begin + seconds).min(at));
-                    attempt.ended = Some(end);
+                if let (Some(seconds), Some(noted)) = (report.seconds, attempt.started) {
+                    // The time of its process, whenever begin and end were noted.
+                    let begin = noted.min(at - seconds).max(attempt.begun);
+                    attempt.started = Some(begin);
+                    attempt.ended = Some((begin + seconds).min(at));
                 }
             }
             SignalKind::Failed(_, error) => {
@@ -408,7 +409,7 @@ impl RunHistory {
         }
     }
 
-    /// Whether somebody drives it.
+    /// Whether a process drives it.
     pub fn is_driven(&self) -> bool {
         self.driver.is_some()
     }
@@ -465,6 +466,7 @@ impl RunHistory {
         let mut run = RecordedRun::of(Engine::Slackline);
         run.name = self.workflow.name().to_string();
         run.version = Some(self.header.version.clone());
+        run.zero = self.header.began;
         run.began = Figure::measured(0.0);
         run.ended = self.over.and_then(|(_, end)| Figure::measured(end));
         for host in self.platform.hosts() {

@@ -1,8 +1,12 @@
 //! Runs on real machines: a request in a new folder, a folder that is resumed, a folder that is repeated.
 
 mod again;
+pub mod calibration;
 mod clean;
+pub mod clock;
+pub mod difference;
 pub mod history;
+mod notify;
 pub mod page;
 mod published;
 mod report;
@@ -13,6 +17,7 @@ pub mod stop;
 
 pub use again::{Rehearsal, Start};
 pub use clean::{CleanReport, Parts, clean};
+pub use notify::notify;
 pub use published::{PublishedFile, ResultsManifest};
 pub use report::{
     ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RedoneTask, RehearsalReport,

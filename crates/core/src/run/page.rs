@@ -6,7 +6,7 @@ use super::settings;
 use super::status::{RunState, StatusReport};
 use crate::advice::Advice;
 use crate::context::Context;
-use crate::explanation::{Explanation, chart};
+use crate::explanation::{Explanation, chart, colours};
 use crate::failure::Failure;
 use slackline_analysis::waits::Cause;
 use slackline_import::RecordedRun;
@@ -34,10 +34,9 @@ const DRAWN: usize = 5_000;
 const MISJUDGED: f64 = 0.25;
 
 const STYLE: &str = "\
-:root{--ink:#1f2328;--dim:#59636e;--line:#d5dae0;--paper:#fff;--band:#f5f7f9;--good:#0a7d4f;--bad:#c62839;--wait:#9a6700;\
---c0:#3b6fb5;--c1:#7b5ea7;--c2:#c77d28;--c3:#a33d5f;--c4:#59636e;--c5:#c62839}\
+:root{--ink:#1f2328;--dim:#59636e;--line:#d5dae0;--paper:#fff;--band:#f5f7f9;--good:#0a7d4f;--bad:#c62839;--wait:#9a6700}\
 @media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--dim:#9aa4af;--line:#343d47;--paper:#0f1419;--band:#171d24;--good:#4cc38a;\
---bad:#ff7b87;--wait:#d4a72c;--c0:#6a9be0;--c1:#a78bd6;--c2:#e0a050;--c3:#d8708f;--c4:#9aa4af;--c5:#ff7b87}}\
+--bad:#ff7b87;--wait:#d4a72c}}\
 *{box-sizing:border-box}\
 body{margin:0 auto;padding:1.5rem 1rem 4rem;max-width:76rem;background:var(--paper);color:var(--ink);\
 font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}\
@@ -55,7 +54,7 @@ th{color:var(--dim);font-weight:600;font-size:.85rem}td.n,th.n{text-align:right}
 .bar{display:flex;height:1.6rem;border-radius:.3rem;overflow:hidden;margin:.6rem 0}.bar i{display:block;min-width:1px}\
 .key{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;padding:0;margin:.3rem 0 1rem;list-style:none}\
 .key i{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin-right:.4rem;vertical-align:-.05rem}\
-pre{background:var(--band);border-radius:.4rem;padding:.6rem .8rem;overflow-x:auto;font:13px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;margin:.4rem 0}\
+pre{background:var(--band);border-radius:.4rem;padding:.6rem .8rem;white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;margin:.4rem 0}\
 code{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}li{margin:.25rem 0;max-width:48rem}";
 
 /// Text as it may stand in HTML, without control characters.
@@ -148,6 +147,8 @@ struct Page<'h> {
     /// The plan, where it can be made again.
     planned: Option<Schedule>,
     session: Option<RunSession>,
+    /// Colours of causes in the chart of the run.
+    colours: BTreeMap<Cause, String>,
     text: String,
 }
 
@@ -167,7 +168,8 @@ pub fn html(
     });
     let status = history.status(seconds_since_1970);
     let text = String::with_capacity(1 << 16);
-    let mut page = Page { history, status, recorded, explanation, planned, session, text };
+    let colours = BTreeMap::new();
+    let mut page = Page { history, status, recorded, explanation, planned, session, colours, text };
     page.head();
     page.failures();
     page.course()?;
@@ -277,6 +279,7 @@ impl Page<'_> {
     fn course(&mut self) -> Result<(), Failure> {
         let Some(explanation) = &self.explanation else { return Ok(()) };
         let mut real = chart(&self.recorded, explanation)?;
+        self.colours = colours(&real);
         real.title = "The run, with the chain of waits that decided its makespan".to_string();
         let mut text = String::from("<h2>What ran when</h2>\n");
         text.push_str(&picture(&svg(&real, &SvgOptions::default()), "Gantt chart of the run"));
@@ -301,9 +304,10 @@ impl Page<'_> {
              ran, what it waited for before that, then the same of the task it waited for.</p>\n<div class=\"bar\">",
         );
         let mut key = String::from("<ul class=\"key\">");
-        for (number, cause) in Cause::ALL.iter().enumerate() {
-            let Some(seconds) = explanation.sums.get(cause) else { continue };
-            let (share, colour) = (seconds / all, format!("background:var(--c{number})"));
+        for cause in Cause::ALL {
+            let Some(seconds) = explanation.sums.get(&cause) else { continue };
+            let colour = self.colours.get(&cause).map_or("", String::as_str);
+            let (share, colour) = (seconds / all, format!("background:{colour}"));
             text.push_str(&format!("<i style=\"width:{:.2}%;{colour}\"></i>", 100.0 * share));
             key.push_str(&format!(
                 "<li><i style=\"{colour}\"></i>{} {}, {}</li>",
@@ -422,7 +426,7 @@ impl Page<'_> {
             ">memory asked",
             ">most used",
         ];
-        let mut text = String::from("<h2>Asked and used</h2>\n");
+        let mut text = String::from("<h2>LoggedOracle and used</h2>\n");
         text.push_str(&table(&headings, &rows));
         let hosts: Vec<Vec<String>> = self
             .status
@@ -456,12 +460,14 @@ impl Page<'_> {
         if let Some(explanation) = &self.explanation {
             let repeated = explanation.repeated.max(f64::MIN_POSITIVE);
             let what_if = &explanation.what_if;
+            // The repeated run is a model of the real one: what changes in it is taken as a share.
             let gain = |seconds: f64| (repeated - seconds) / repeated;
+            let real = |seconds: f64| fmt_seconds(self.status.elapsed * seconds / repeated);
             let slots = gain(what_if.twice_the_slots);
             if slots >= 0.05 {
                 advice.push(format!(
-                    "Twice the cores would shorten the run to {}, by {}.",
-                    fmt_seconds(what_if.twice_the_slots),
+                    "Twice the cores would shorten the run to about {}, by {}.",
+                    real(what_if.twice_the_slots),
                     percent(slots)
                 ));
             } else {
@@ -472,15 +478,15 @@ impl Page<'_> {
             }
             if gain(what_if.no_failures) >= 0.01 {
                 advice.push(format!(
-                    "Without failed attempts it would take {}, {} less.",
-                    fmt_seconds(what_if.no_failures),
+                    "Without failed attempts it would take about {}, {} less.",
+                    real(what_if.no_failures),
                     percent(gain(what_if.no_failures))
                 ));
             }
             if gain(what_if.no_queue) >= 0.05 {
                 advice.push(format!(
-                    "Without waits in the queue it would take {}, {} less.",
-                    fmt_seconds(what_if.no_queue),
+                    "Without waits in the queue it would take about {}, {} less.",
+                    real(what_if.no_queue),
                     percent(gain(what_if.no_queue))
                 ));
             }

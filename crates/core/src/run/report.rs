@@ -56,6 +56,9 @@ pub struct RehearsalReport {
     pub redo: Vec<RedoneTask>,
     /// Tasks that would be done if the files they read come out otherwise than they were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub if_inputs_change: Vec<String>,
+    /// The older name of `if_inputs_change`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub perhaps: Vec<String>,
     /// Number of tasks that are up to date.
     pub up_to_date: usize,

@@ -15,18 +15,18 @@ use crate::simulation::{MOST_ORDERS, Ran, same_order};
 use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
-use slackline_analysis::plan_check::{Ground, lower_bound};
+use slackline_analysis::plan_check::{CheckSetup, lower_bound};
 use slackline_engine::{
     Backend, BackendError, DecidedCourse, Ending, Execution, Inputs, Oracle, Outcome, Record,
     RecordError, RunSnapshot, Settings as Rules, Stage, Undecided,
 };
-use slackline_formats::Format;
+use slackline_formats::{Format, trace};
 use slackline_machines::attempt::{
-    Enforce, Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
+    Enforce, STDERR, Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
 };
-use slackline_machines::decide::{Asked, DecisionSource};
+use slackline_machines::decide::{DecisionSource, LoggedOracle};
 use slackline_machines::folder::{
-    self, Failure as Failed, Header, Note, Recovered, RunFolder, RunLog,
+    self, Failure as Failed, Header, Note, Recovered, RunFolder, RunLog, component as folder_name,
 };
 use slackline_machines::journaled_run::{self, Repeated, SessionError};
 use slackline_machines::local::Local;
@@ -38,7 +38,7 @@ use slackline_machines::surroundings;
 use slackline_machines::up_to_date::{Redo, show_result};
 use slackline_model::control::{Chances, Decision, draw_course};
 use slackline_model::platform::Charges;
-use slackline_model::{FileId, Problem, Schedule, Terms, Workflow};
+use slackline_model::{FileId, Problem, Schedule, TaskId, Terms, Workflow};
 use slackline_react::registry::Options;
 use slackline_react::{Policy, WorkStealing};
 use slackline_schedule::{Planner, Request};
@@ -259,7 +259,7 @@ impl RunSession {
 
     /// Returns the part of the workflow known when the run begins.
     fn known_first(&self) -> Result<Arc<Workflow>, Failure> {
-        match self.course(Box::new(Asked::new(&[], None)))? {
+        match self.course(Box::new(LoggedOracle::new(&[], None)))? {
             Some(mut course) => course.first().map_err(Failure::input),
             None => Ok(self.loaded.workflow.clone()),
         }
@@ -417,7 +417,7 @@ impl RunSession {
         let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)? + wait;
         let is_planned = self.undecided.is_none();
         if ran.unfinished().is_none() && is_planned && problem.tasks() <= plan_check::MOST_TASKS {
-            let ground = Ground { workflow, platform, models, inputs, until: f64::INFINITY };
+            let ground = CheckSetup { workflow, platform, models, inputs, until: f64::INFINITY };
             ran.explain(plan_check::follow(&ground, problem, &ran.planned, None, context));
         }
         ran.delay(wait);
@@ -552,7 +552,7 @@ impl RunSession {
                 view.see(glance);
             }
         };
-        let asked = Asked::new(
+        let asked = LoggedOracle::new(
             &records,
             Some(DecisionSource {
                 log: Arc::clone(&log),
@@ -598,7 +598,7 @@ impl RunSession {
             _ => {}
         };
         folder::notes(&folder.log(), see).map_err(Failure::work)?;
-        // Instances are looked at as they come.
+        // Instances are checked as they come.
         let part = self.header.part.as_ref().filter(|_| self.undecided.is_none());
         let up_to_date = part.map_or(0, |part| part.up_to_date) + reused;
         let outcomes = self.outcomes(&taken);
@@ -615,7 +615,7 @@ impl RunSession {
         let clock = Instant::now();
         let Chosen { mut policy, planned } = self.choose(problem)?;
         let records = recovered.records;
-        let asked = Asked::new(&records, None);
+        let asked = LoggedOracle::new(&records, None);
         let is_open = asked.is_open();
         let mut course = self.course(Box::new(asked))?;
         let mut execution = self.execution();
@@ -720,5 +720,26 @@ impl RunSession {
             let _ = show_result(run_folder, &from, name);
         }
         Ok(())
+    }
+}
+
+impl FinishedRun {
+    /// Exit code and messages of an attempt at a task, by its number, in the run folder at `path`.
+    pub fn attempt(
+        &self,
+        problem: &Problem<'_>,
+        path: &Path,
+        (task, number): (TaskId, u32),
+        is_done: bool,
+    ) -> trace::Attempt {
+        let mut failures = self.failures.iter();
+        let failure = failures.find(|f| f.task == task && f.attempt == number);
+        let name = folder_name(problem.workflow().task_name(task));
+        let stderr = format!("tasks/{name}/{number}/{STDERR}");
+        trace::Attempt {
+            exit_code: if is_done { Some(0) } else { failure.and_then(|f| f.exit) },
+            // Empty ones are not kept.
+            stderr: path.join(&stderr).is_file().then_some(stderr),
+        }
     }
 }

@@ -23,7 +23,7 @@ pub enum RunState {
     Finished,
     /// It is over, and some tasks are not done.
     Failed,
-    /// Nobody drives it, and it is not over: it can be resumed.
+    /// No process drives it, and it is not over: it can be resumed.
     Stopped,
 }
 
@@ -69,7 +69,7 @@ pub struct StatusReport {
     pub attempts_failed: usize,
     /// When it began, seconds since 1970.
     pub began: f64,
-    /// Seconds that somebody drove it.
+    /// Seconds during which a process drove it.
     pub elapsed: f64,
     /// Seconds of the run at which it is expected to end.
     #[serde(skip_serializing_if = "Option::is_none")]

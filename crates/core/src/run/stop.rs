@@ -13,7 +13,7 @@ use slackline_machines::{folder, slurm};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at a process that was asked to end.
+/// Time between two checks of a process that was asked to end.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The end of a run that was asked for: the JSON document `slackline/stop/1`.
@@ -82,7 +82,7 @@ pub fn stop(
     })
 }
 
-/// Ends processes and batch jobs that are left of a run which nobody drives.
+/// Ends remaining processes and batch jobs of a run without an engine process.
 fn end_leftovers(path: &Path, history: &RunHistory) -> Result<(usize, usize), Failure> {
     let run = &history.header.id;
     let (request, _) = settings::of_header(&history.header)?;

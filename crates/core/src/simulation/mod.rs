@@ -1,11 +1,13 @@
 //! Simulated runs: from a request to runs of one or more policies, and their report.
 
+mod decisions;
 mod replications;
 mod report;
 mod setup;
 mod stream;
 mod sweep;
 
+pub use decisions::compare_decisions;
 pub use replications::{PolicyOver, ReplicatedRun, Replication, ReplicationsReport};
 pub use report::{OwnerReport, SimulationReport, SimulationReports, WorkflowReport};
 pub use sweep::Sweep;
@@ -15,6 +17,7 @@ use crate::context::{Context, Silent};
 use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
 use crate::input::{Loaded, Past, read_scenario};
+use crate::interval::MakespanInterval;
 use crate::methods::{ALL_POLICIES, check_parameters, check_results, policies_of, settle_period};
 use crate::planner_options::unheeded;
 use crate::recorded;
@@ -86,6 +89,8 @@ pub struct Ran {
     pub real: bool,
     /// Makespan of the run that the workflow was recorded from, in seconds.
     pub recorded: Option<f64>,
+    /// Bounds of the makespan, where the workflow is a recorded run and no scenario is named.
+    pub interval: Option<MakespanInterval>,
     /// Outcomes of decisions as `DECISION=OUTCOME`, for a workflow with choices and loops.
     pub outcomes: Vec<String>,
     /// Its trace, where one was written during the run.
@@ -118,6 +123,7 @@ impl Ran {
             check: None,
             real: false,
             recorded: None,
+            interval: None,
             outcomes: Vec::new(),
             trace: None,
         }
@@ -409,6 +415,13 @@ impl Simulations<'_> {
         for ran in &mut self.runs {
             ran.delay(self.wait);
             ran.recorded = Past::makespan(input.loaded.past.as_ref());
+            let is_plain = input.setup.scenario.is_none() && input.arrivals.is_empty();
+            if let Some(basis) = input.loaded.basis.as_ref().filter(|_| is_plain)
+                && ran.unfinished().is_none()
+            {
+                let ends = (ran.outcome.makespan, self.wait);
+                ran.interval = Some(basis.interval(self.problem, &ran.outcome.schedule, ends));
+            }
         }
     }
 
@@ -487,7 +500,7 @@ fn runs(
     check_parameters(&entries, &options)?;
     let lots = stage.undecided.is_some()
         || algorithm.capabilities().contains(&Capability::Seed)
-        || entries.iter().any(|e| e.draws_lots());
+        || entries.iter().any(|e| e.is_randomised());
     if setup.seed.is_some() && !lots {
         return Err(unheeded(Capability::Seed));
     }
@@ -511,7 +524,7 @@ fn runs(
         let schedule = Arc::new(schedule);
         return Ok(vec![stage.run("schedule", Box::new(policy), schedule, trace, context)?]);
     }
-    let told = stage.told()?;
+    let told = stage.known_problem()?;
     let platform = setup.input.platform.as_deref();
     let planned = stage.planner.plan(&told).map_err(|e| no_plan(e, &told, platform))?;
     stage.settle_moments(&planned, context)?;

@@ -3,8 +3,9 @@
 use super::Ran;
 use super::sweep::{self, Sweep};
 use crate::details_json::Set;
+use crate::interval::MakespanInterval;
 use crate::plan_check::Difference;
-use crate::schedule_json::{Leased, Placed, Stored, leased, placed, stored};
+use crate::schedule_json::{LeaseEntry, StorageEntry, TaskPlacement, leased, placed, stored};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_analysis::workflow_metrics::{Beside, Served, Totals};
@@ -50,6 +51,9 @@ pub struct SimulationReport {
     /// Makespan of the run that the workflow was recorded from, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded_makespan: Option<f64>,
+    /// Bounds of the makespan, where the workflow is a recorded run and no scenario is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<MakespanInterval>,
     /// Causes of the difference between plan and run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
@@ -93,7 +97,7 @@ pub struct SimulationReport {
     pub cost: f64,
     /// Machines that were leased.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub leases: Vec<Leased>,
+    pub leases: Vec<LeaseEntry>,
     /// The budget that was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
@@ -119,10 +123,10 @@ pub struct SimulationReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outcomes: Vec<String>,
     /// Processors and dates of every task.
-    pub schedule: Vec<Placed>,
+    pub schedule: Vec<TaskPlacement>,
     /// The room that files took, by place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub storage: Vec<Stored>,
+    pub storage: Vec<StorageEntry>,
     /// Seconds that the simulation took.
     pub wall_seconds: f64,
 }
@@ -204,6 +208,7 @@ impl SimulationReport {
             makespan: outcome.makespan,
             planned_makespan: ran.planned.makespan(),
             recorded_makespan: ran.recorded,
+            interval: ran.interval,
             difference: ran.check.as_ref().map(Difference::of),
             lower_bound,
             nsl: why.is_none().then_some(metrics.nsl),

@@ -10,7 +10,7 @@ use crate::request::{DataPlace, Knows, SimulationSetup};
 use crate::rules;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::{Metrics, Moves};
-use slackline_analysis::plan_check::{self, Check, Ground};
+use slackline_analysis::plan_check::{self, Check, CheckSetup};
 use slackline_analysis::workflow_metrics::served;
 use slackline_engine::{
     Arrivals, Coming, DecisionLog, Inputs, Logged, Outcome, Recording, RunSnapshot, Settings,
@@ -41,7 +41,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time after which the progress of a run is reported.
+/// Time before the first report of progress of a run, and between two.
 const SILENT: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_millis(100);
 
@@ -55,7 +55,7 @@ enum TraceDetail {
 }
 
 impl TraceDetail {
-    /// Pictures show what was done; bills and the fortunes of several workflows follow from it.
+    /// Pictures, costs, traffic by link and metrics of several workflows need every execution and transfer.
     fn of(outputs: &Outputs, platform: &Platform, several: bool) -> TraceDetail {
         let billed = platform.is_priced() || platform.has_leasable();
         let by_link = outputs.report && platform.is_fifo();
@@ -67,25 +67,25 @@ impl TraceDetail {
     }
 }
 
-/// Everything a run needs.
+/// The setup of all runs of a request, from files and options. [`ReadyStage`] is the engine's setup of a single run.
 pub(super) struct Stage<'a> {
     pub(super) problem: &'a Problem<'a>,
-    /// Workflow and platform, at its peak, as planners know it.
-    pub(super) world: &'a Loaded,
+    /// Workflow and platform at nominal levels, as read.
+    pub(super) loaded: &'a Loaded,
     pub(super) scenario: Scenario,
     /// The file of the scenario.
     pub(super) scenario_file: Option<&'a Path>,
-    /// All work, as far as its run times are known.
+    /// All work with run times as planners and policies know them.
     pub(super) known: Arc<Workflow>,
-    /// All work, and the platform, as stated in the files.
+    /// All work and the platform as stated in the files.
     stated: Arc<Workflow>,
     platform: Arc<Platform>,
-    /// The parts of it and when they come, where there are several.
+    /// Workflows and their arrivals, where there are several.
     arrivals: Vec<Coming>,
-    /// Template of the work, which is one course of it.
+    /// The workflow with its open decisions, of which the work is one course.
     pub(super) undecided: Option<Undecided>,
     inputs: Inputs,
-    /// Inputs with copies on further hosts.
+    /// Copies of inputs on further hosts.
     spread: Vec<(FileId, HostId)>,
     models: Models,
     pub(super) transfers: Transfers,
@@ -94,7 +94,7 @@ pub(super) struct Stage<'a> {
     /// The limits given.
     limits: Limits,
     settings: Settings,
-    /// Whether the policy's events and decisions are logged.
+    /// Whether events and decisions of the policy are logged.
     logs: bool,
     wanted: TraceDetail,
 }
@@ -102,17 +102,17 @@ pub(super) struct Stage<'a> {
 impl<'a> Stage<'a> {
     pub(super) fn new(
         setup: &'a SimulationSetup,
-        world: &'a Loaded,
+        loaded: &'a Loaded,
         problem: &'a Problem<'a>,
         scenario: Scenario,
         arrivals: Vec<Coming>,
         (outputs, policies): (&Outputs, &[String]),
     ) -> Result<Stage<'a>, Failure> {
-        let inputs = setup.models.inputs(&world.platform)?;
+        let inputs = setup.models.inputs(&loaded.platform)?;
         if setup.data == DataPlace::Central
             && setup.storage.is_none()
-            && matches!(world.platform.network(), Network::Zones)
-            && world.platform.origin().is_none()
+            && matches!(loaded.platform.network(), Network::Zones)
+            && loaded.platform.origin().is_none()
         {
             let message = "--data central: the platform names no host for the store";
             return Err(
@@ -121,24 +121,24 @@ impl<'a> Stage<'a> {
         }
         let given = setup.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
-        let stated = world.workflow.clone();
-        setup.limits.check_prices(&world.platform, policies.iter().map(String::as_str))?;
+        let stated = loaded.workflow.clone();
+        setup.limits.check_prices(&loaded.platform, policies.iter().map(String::as_str))?;
         let limits = setup.limits.limits();
         let common = common_limits(&limits, &arrivals);
-        let wanted = TraceDetail::of(outputs, &world.platform, !arrivals.is_empty());
+        let wanted = TraceDetail::of(outputs, &loaded.platform, !arrivals.is_empty());
         let mut stage = Stage {
             problem,
-            world,
+            loaded,
             scenario,
             scenario_file: setup.scenario.as_deref(),
             known: stated.clone(),
             stated,
-            platform: world.platform.clone(),
+            platform: loaded.platform.clone(),
             arrivals,
             undecided: None,
             inputs,
             spread: Vec::new(),
-            models: setup.models.models(&world.platform, &world.workflow)?,
+            models: setup.models.models(&loaded.platform, &loaded.workflow)?,
             transfers: when.map_or(Ok(Transfers::Push), |(_, text)| transfers(text))?,
             planner: Planner {
                 algorithm: match &setup.planner {
@@ -158,7 +158,7 @@ impl<'a> Stage<'a> {
                 decision_seconds: setup.decision_time,
                 anticipated: setup.is_anticipated(),
                 central: setup.data == DataPlace::Central || setup.storage.is_some(),
-                storage: storage(setup, world)?,
+                storage: storage(setup, loaded)?,
                 retries: setup.retries,
                 memory_factor: setup.memory_factor,
                 until: setup.until.unwrap_or(f64::INFINITY),
@@ -173,11 +173,11 @@ impl<'a> Stage<'a> {
             Knows::Kinds => Knowledge::KindMeans,
             Knows::Nothing => Knowledge::Nothing,
         };
-        let known = stage.scenario.known(&world.workflow, &world.platform, knowledge);
+        let known = stage.scenario.known(&loaded.workflow, &loaded.platform, knowledge);
         stage.known = known.map_err(|e| stage.cannot_know(e))?;
-        let spread = stage.scenario.spread(&world.workflow, &world.platform);
+        let spread = stage.scenario.spread(&loaded.workflow, &loaded.platform);
         stage.spread = spread.map_err(|e| stage.bad_scenario(e))?;
-        stage.tell_the_parts()?;
+        stage.apply_knowledge_to_parts()?;
         Ok(stage)
     }
 
@@ -187,10 +187,10 @@ impl<'a> Stage<'a> {
         rules::charges(&self.models, local)
     }
 
-    /// The planning problem as far as run times are known.
-    pub(super) fn told(&self) -> Result<Problem<'_>, Failure> {
+    /// The planning problem with run times as planners know them.
+    pub(super) fn known_problem(&self) -> Result<Problem<'_>, Failure> {
         let charges = self.charges();
-        let platform = &self.world.platform;
+        let platform = &self.loaded.platform;
         let problem = Problem::charged(&self.known, platform, &charges, self.inputs)?;
         if self.spread.is_empty() || self.inputs == Inputs::Everywhere {
             return Ok(problem);
@@ -204,9 +204,9 @@ impl<'a> Stage<'a> {
 
     /// Returns a lower bound of the makespan in this scenario, under exact knowledge of it.
     pub(super) fn lower_bound(&self) -> Result<f64, Failure> {
-        let nominal = &self.world.platform;
+        let nominal = &self.loaded.platform;
         let course = self.scenario.on(nominal).map_err(|e| self.bad_scenario(e))?;
-        let known = self.scenario.known(&self.world.workflow, nominal, Knowledge::Exact);
+        let known = self.scenario.known(&self.loaded.workflow, nominal, Knowledge::Exact);
         let exact = known.map_err(|e| self.cannot_know(e))?;
         let charges = self.charges();
         let errors = &self.scenario.errors;
@@ -219,8 +219,8 @@ impl<'a> Stage<'a> {
         Ok(plan_check::lower_bound(&exact, &platform, &charges, inputs, stated)?)
     }
 
-    /// Simulates the plan of a run undisturbed, unless this takes too long or is not comparable, and returns
-    /// the causes of the difference.
+    /// Simulates the plan of a run without its scenario and returns the causes of the difference; none where this would
+    /// take too long or is not comparable.
     pub(super) fn check(&self, ran: &Ran, context: &mut Context<'_>) -> Option<Check> {
         let tasks = self.problem.tasks();
         if self.undecided.is_some()
@@ -230,7 +230,7 @@ impl<'a> Stage<'a> {
         {
             return None;
         }
-        let ground = Ground {
+        let check_setup = CheckSetup {
             workflow: self.stated.clone(),
             platform: self.platform.clone(),
             models: self.models.clone(),
@@ -238,7 +238,7 @@ impl<'a> Stage<'a> {
             until: self.settings.until,
         };
         let known = self.is_undisturbed(ran).then_some(ran.outcome.makespan);
-        follow(&ground, &self.told().ok()?, &ran.planned, known, context)
+        follow(&check_setup, &self.known_problem().ok()?, &ran.planned, known, context)
     }
 
     /// Returns whether a run followed its plan without scenario and with default settings, so that simulating
@@ -255,8 +255,8 @@ impl<'a> Stage<'a> {
             && ran.planned.orders(procs) == ran.outcome.schedule.orders(procs)
     }
 
-    /// Workflows that arrive are known as well, or as badly, as all of them together.
-    fn tell_the_parts(&mut self) -> Result<(), Failure> {
+    /// Gives the workflows that arrive the run times known of all work together.
+    fn apply_knowledge_to_parts(&mut self) -> Result<(), Failure> {
         let Some(table) = self.known.cost_table() else { return Ok(()) };
         let width = table.columns.len();
         for (coming, member) in self.arrivals.iter_mut().zip(self.known.members()) {
@@ -287,7 +287,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Lets a policy run; its trace goes to a file, if one is named, which is for the caller to keep.
+    /// Simulates a run under a policy. Its trace goes to a file if one is named; the caller has to commit that file.
     pub(super) fn run(
         &self,
         name: &str,
@@ -306,8 +306,8 @@ impl<'a> Stage<'a> {
             }
         };
         let recording = match self.wanted {
-            TraceDetail::Work => Recording::KeepWorkAndTell(&mut note),
-            TraceDetail::Figures => Recording::Tell(&mut note),
+            TraceDetail::Work => Recording::KeepWorkAndStream(&mut note),
+            TraceDetail::Figures => Recording::Stream(&mut note),
         };
         let (outcome, log) = if self.logs {
             let mut logged = Logged::new(policy.as_mut());
@@ -344,6 +344,7 @@ impl<'a> Stage<'a> {
             wall_seconds,
             told,
             check,
+            interval: None,
             recorded: None,
             outcomes: Vec::new(),
             real: false,
@@ -361,7 +362,7 @@ impl<'a> Stage<'a> {
         Ok(TraceWriter::new(format, workflow, platform, file))
     }
 
-    /// The turnaround of each workflow of a run, had it been alone on the platform when it came.
+    /// The turnaround of each workflow if it were alone on the platform from its arrival on.
     pub(super) fn alone(
         &self,
         outcome: &Outcome,
@@ -372,12 +373,12 @@ impl<'a> Stage<'a> {
         for (coming, arrived) in self.arrivals.iter().zip(&outcome.arrived) {
             let only = vec![Coming { when: When::At(arrived.at), ..coming.clone() }];
             let all = Arrivals::new(only.clone()).and_then(|a| a.all()).map_err(Failure::input)?;
-            let world = Loaded::plain(all, self.world.platform.clone());
-            let problem = world.charged(&self.models.charges(), self.inputs)?;
-            let stated = world.workflow.clone();
+            let loaded = Loaded::plain(all, self.loaded.platform.clone());
+            let problem = loaded.charged(&self.models.charges(), self.inputs)?;
+            let stated = loaded.workflow.clone();
             let by_itself = Stage {
                 problem: &problem,
-                world: &world,
+                loaded: &loaded,
                 scenario: self.scenario.clone(),
                 scenario_file: self.scenario_file,
                 known: stated.clone(),
@@ -413,6 +414,7 @@ impl<'a> Stage<'a> {
         Ok(found)
     }
 
+    /// Simulates one run under a scenario; `what` names it in reports of progress.
     fn once(
         &self,
         what: &str,
@@ -435,7 +437,7 @@ impl<'a> Stage<'a> {
             settings: self.settings,
         };
         let mut watcher = Watcher::new(what, context.observer);
-        let mut see = |glance: &RunSnapshot<'_>| watcher.see(glance.situation);
+        let mut see = |snapshot: &RunSnapshot<'_>| watcher.see(snapshot.situation);
         let outcome = ready.run_as(policy, recording, Some(&mut see)).map_err(|e| match e {
             StageError::Scenario(error) => self.bad_scenario(error),
             other => other.into(),
@@ -454,7 +456,7 @@ impl<'a> Stage<'a> {
 
     /// Suggests a name similar to an unknown one.
     fn nearest(&self, kind: &str, name: &str) -> String {
-        let (workflow, platform) = (&self.world.workflow, &self.world.platform);
+        let (workflow, platform) = (&self.loaded.workflow, &self.loaded.platform);
         let (known, where_from): (Vec<&str>, _) = match kind {
             "task" => (workflow.tasks().map(|t| workflow.task_name(t)).collect(), "WORKFLOW"),
             "link" => (platform.links().iter().map(|l| &*l.name).collect(), "PLATFORM"),
@@ -466,7 +468,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Says which file names what is not there.
+    /// An error of a scenario, with its file and, for unknown names, similar ones.
     fn bad_scenario(&self, error: ScenarioError) -> Failure {
         let message = match self.scenario_file {
             Some(path) => format!("{}: {error}", path.display()),
@@ -493,7 +495,7 @@ fn common_limits(given: &Limits, arrivals: &[Coming]) -> Limits {
     }
 }
 
-/// Reports how far a run is, where it takes long.
+/// Reports the progress of a run that takes long.
 struct Watcher<'o> {
     what: &'o str,
     observer: &'o mut dyn Observer,
@@ -523,14 +525,14 @@ impl<'o> Watcher<'o> {
     }
 }
 
-/// The storage of the platform on which files live.
-fn storage(setup: &SimulationSetup, world: &Loaded) -> Result<Option<DiskId>, Failure> {
+/// The storage named by `--data`, with room for all files of the workflow.
+fn storage(setup: &SimulationSetup, loaded: &Loaded) -> Result<Option<DiskId>, Failure> {
     let Some(name) = &setup.storage else { return Ok(None) };
-    let (workflow, disks) = (&world.workflow, world.platform.disks());
+    let (workflow, disks) = (&loaded.workflow, loaded.platform.disks());
     if let Some(found) = disks.iter().position(|disk| *disk.name == **name) {
         let disk = &disks[found];
         let taken = disk.contents.as_ref().map_or(0.0, |contents| contents.used() as f64);
-        // Nothing is removed from it during a run.
+        // Files are not removed from it during a run.
         let needed: f64 = workflow.files().map(|file| workflow.file_bytes(file)).sum();
         if let Some(room) = disk.capacity.map(|capacity| capacity - taken)
             && approx::gt(needed, room)

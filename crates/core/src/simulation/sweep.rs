@@ -1,4 +1,4 @@
-//! Additional figures of a parameter sweep: those of its policy, and the traffic on the links of a grid.
+//! Additional figures of a parameter sweep: details of its policy, and traffic on the links of a grid.
 
 use super::Ran;
 use crate::details_json::Details;
@@ -23,7 +23,7 @@ pub struct Sweep {
     pub replicas: usize,
 }
 
-/// The facts of a run on a grid; none elsewhere.
+/// The figures of a run on a grid (FIFO links and an origin); none on other platforms.
 pub(super) fn facts(problem: &Problem<'_>, ran: &Ran) -> Option<Sweep> {
     let platform = problem.platform();
     if !platform.is_fifo() || platform.origin().is_none() {

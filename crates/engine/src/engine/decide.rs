@@ -1,4 +1,4 @@
-//! Carrying out decisions, or saying which rule they break.
+//! Carries out decisions of a policy. One that breaks a rule has no effect and is returned with the name of the rule.
 
 use super::{Engine, Op};
 use crate::backend::BackendError;
@@ -6,10 +6,11 @@ use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, Procs, TaskId};
 use slackline_react::{Arrived, Decision, Event, Holders, Plan, TaskState};
 
-/// Least seconds between two looks at machines that only guess how far they are.
-const LOOK: f64 = 0.05;
+/// Least seconds until a wake-up on real machines, which only extrapolate the progress of tasks from their run times: an
+/// earlier evaluation would observe nothing new.
+const LEAST_WAIT: f64 = 0.05;
 
-/// The rule a decision breaks.
+/// Success, or the rule that a decision breaks as text for people.
 type Verdict = Result<(), String>;
 
 impl Engine<'_, '_> {
@@ -37,16 +38,15 @@ impl Engine<'_, '_> {
         if date.is_nan() || date <= self.situation.now {
             return Err(format!("cannot wake at {date}: it is {} already", self.situation.now));
         }
-        // A query of real machines shows little that events have not.
-        let least = if self.abilities.guesses { self.situation.now + LOOK } else { date };
+        let least = if self.abilities.guesses { self.situation.now + LEAST_WAIT } else { date };
         let date = date.max(least);
         self.steering.wake_at = self.steering.wake_at.min(date);
         self.steering.asked_to_wake = self.steering.asked_to_wake.min(date);
         Ok(())
     }
 
-    /// Remainder of a decision made some time ago; parts that others have carried out meanwhile are dropped.
-    pub(super) fn what_still_makes_sense(&mut self, decision: Decision) -> Option<Decision> {
+    /// The part of a decision that still applies. It was made `decision_seconds` ago; tasks may have ended or begun since.
+    pub(super) fn still_applicable(&mut self, decision: Decision) -> Option<Decision> {
         match decision {
             Decision::Adopt(mut plan) => {
                 let done = |task: TaskId| {
@@ -171,8 +171,8 @@ impl Engine<'_, '_> {
             let waits = matches!(tasks[t.index()], TaskState::Waiting | TaskState::Placed { .. });
             waits && ops[t.index()].is_none() && !tasks.cannot_run(t)
         };
-        // What failed after the plan was thought of, as running then, is not in it: it stays where it
-        // is tried again.
+        // A task that failed after the plan was computed was running then and is not in the plan: it keeps the
+        // processors on which it is retried.
         let retried = attempts.moved_since(self.steering.known_failures).filter(|&t| is_open(t));
         let retried: Vec<(TaskId, Procs)> =
             retried.filter_map(|t| Some((t, self.queues.assigned(t)?.into()))).collect();
@@ -196,7 +196,7 @@ impl Engine<'_, '_> {
         let procs: Procs = self.situation.task(task).procs().unwrap_or_default().into();
         if let Some(id) = self.operations.task_op[task.index()].take() {
             self.lose_computation(task);
-            // The processors drain until the backend says that it has stopped.
+            // The processors drain until the backend reports that it has stopped.
             self.operations.ops.insert(id, Op::Stopping { task, procs: procs.clone() });
             self.drain_from_pools(task, id);
             self.backend.cancel(id)?;
@@ -219,7 +219,7 @@ impl Engine<'_, '_> {
         self.situation.set_task(task, TaskState::Waiting);
         self.situation.progress[task.index()] = 0.0;
         self.operations.headstart.tasks.remove(&task);
-        self.see_what_cannot_run();
+        self.update_blocked();
         Ok(())
     }
 
@@ -286,7 +286,7 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// Nothing more of a workflow starts; what runs ends.
+    /// Abandons a workflow: none of its tasks starts from now on; running ones end normally.
     fn abandon(&mut self, workflow: u32, why: &str) -> Result<Verdict, BackendError> {
         match self.situation.arrived.get_mut(workflow as usize) {
             None => return Ok(Err(format!("there is no workflow {workflow}"))),
@@ -336,11 +336,11 @@ impl Engine<'_, '_> {
             self.situation.progress[task.index()] = 0.0;
             self.log(Happening::TaskRewound { task });
         }
-        self.see_what_cannot_run();
-        self.hold_what_rests();
+        self.update_blocked();
+        self.hold_resting();
         self.queues.let_others_pass(tasks, &self.situation);
-        // Who thought of this before a task counted as done again that wrote for them could not know
-        // that what it wrote for them is gone.
+        // The policy may have decided this while a producer still was to run again. If that counts as done now
+        // although its output is gone, the policy has to be notified.
         for &task in tasks {
             for file in self.situation.workflow.clone().inputs(task) {
                 let producer = self.situation.workflow.producer(file);
@@ -353,7 +353,7 @@ impl Engine<'_, '_> {
             }
         }
         self.reset_stall();
-        self.queues.look_again(); // readers may have to ask again
+        self.queues.look_again(); // readers may have to request their inputs again
         Ok(())
     }
 
@@ -383,7 +383,7 @@ impl Engine<'_, '_> {
                 self.movements.asked.insert(transfer);
                 Ok(Ok(()))
             }
-            None => Ok(Err("nobody has the file".to_string())),
+            None => Ok(Err("no host has the file".to_string())),
         }
     }
 
@@ -413,7 +413,7 @@ impl Engine<'_, '_> {
         };
         copies.remove(at);
         self.backend.delete(file, host)?;
-        self.queues.look_again(); // a reader may have to ask again
+        self.queues.look_again(); // a reader may have to request it again
         Ok(Ok(()))
     }
 }

@@ -61,7 +61,7 @@ impl Engine<'_, '_> {
         };
         let candidate = candidate.filter(|&task| {
             let procs = self.queues.assigned(task).map(Procs::from);
-            procs.is_some_and(|procs| self.pools_let_in(task, &procs))
+            procs.is_some_and(|procs| self.may_take_of_pools(task, &procs))
         });
         match candidate {
             Some(task) => self.start_task(task),
@@ -74,7 +74,7 @@ impl Engine<'_, '_> {
         self.queues.queue[proc.index()].iter().copied().find(|&t| !self.attempts.holds(t))
     }
 
-    /// Something a task waits for is there: its processors are looked at if it is where that could
+    /// Something a task waits for is there: its processors are checked if it is where that could
     /// matter.
     pub(super) fn touch_reader(&mut self, task: TaskId) {
         if self.attempts.holds_any() {

@@ -12,7 +12,7 @@ use slackline_react::{
 };
 use std::sync::Arc;
 
-/// Adopts one plan, and leaves what comes later to somebody else, or everything at that.
+/// Adopts one plan, and leaves later events to another policy, if there is one.
 struct Follow<'a> {
     plan: Option<Plan>,
     then: Option<&'a mut dyn Policy>,
@@ -37,7 +37,7 @@ impl Policy for Follow<'_> {
     }
 }
 
-/// Follows a plan, and then somebody else, from a situation on, over a backend at date 0; gives the seconds
+/// Follows a plan, and then another policy, from a situation on, over a backend at date 0; gives the seconds
 /// to the end, if it comes before `limit` seconds are over. A task that runs begins again first of all, and the
 /// backend knows what is left of it.
 pub(crate) fn seconds_to_end(

@@ -15,26 +15,26 @@ use slackline_react::{Figure, Situation, TaskState};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// Samples that are remembered of a way: what it did long ago says little.
-const OF_WAY: usize = 15;
+/// Samples kept per connection: old ones are no evidence of its present bandwidth.
+const OF_CONNECTION: usize = 15;
 
-/// Relative change that is worth telling, where it is more than the error of what was seen.
+/// Least relative change of an estimate that is applied; it also has to exceed the standard error.
 const WORTH: f64 = 0.2;
 
-/// Tasks of a host that have to agree on its level, and standard errors that it has to differ by.
+/// A new level of a host needs `AGREE` samples and a difference of `CLEARLY` standard errors.
 const AGREE: usize = 2;
 const CLEARLY: f64 = 3.0;
 
-/// Smallest level that is told: a host that never ends anything is somebody else's business.
+/// Smallest level that is learned. A host that never completes anything is handled by time limits, not by its level.
 const LEAST: f64 = 0.05;
 
-/// Most progress that is believed of what has not ended.
+/// Greatest progress extrapolated for an operation that has not ended.
 pub(super) const NEARLY: f64 = 0.99;
 
-/// Most places whose ways are learnt: there are as many ways as pairs of them.
+/// Most places (hosts or shared storages) with learned connections: those are quadratic in number.
 const PLACES: usize = 100;
 
-/// The last few of many.
+/// The last samples, up to a number.
 #[derive(Clone)]
 struct Recent<T>(VecDeque<T>);
 
@@ -86,7 +86,7 @@ impl Learning {
         estimate(&self.estimated, task, width, speed)
     }
 
-    /// The same by all that was learnt, on a host.
+    /// Seconds a task should take on a host, with learned factor and level.
     fn expected_now(&self, task: TaskId, width: usize, host: HostId, speed: f64) -> f64 {
         let factor = self.factor[self.estimated.kind(task).index()];
         self.expected(task, width, speed) * factor / self.level[host.index()]
@@ -105,15 +105,15 @@ fn running(now: &Situation, estimated: &Workflow) -> Vec<(HostId, Sample)> {
         let (host, seconds) = (now.host(procs), now.now - since);
         let expected = estimate(estimated, task, procs.len(), now.platform.host(host).speed);
         let kind = estimated.kind(task);
-        let tells = expected > 0.0 && seconds > 0.0;
-        tells.then_some((host, Sample { kind, expected, seconds, share: None }))
+        let usable = expected > 0.0 && seconds > 0.0;
+        usable.then_some((host, Sample { kind, expected, seconds, share: None }))
     };
     now.tasks.begun().filter_map(sample).collect()
 }
 
 /// Makes each place a network group of its own, unless there are too many, so that an estimate for one pair of places
 /// changes no other.
-pub(super) fn tell_places_apart(now: &mut Situation) {
+pub(super) fn separate_places(now: &mut Situation) {
     let place = |host: HostId| now.platform.place_of(host);
     let places: BTreeSet<HostId> = now.platform.host_ids().map(place).collect();
     if places.len() <= PLACES {
@@ -121,13 +121,13 @@ pub(super) fn tell_places_apart(now: &mut Situation) {
     }
 }
 
-/// Whether what is seen is sure, and another figure than what is told.
-fn differs(told: f64, seen: &Figure) -> bool {
-    seen.is_sure() && (seen.value / told - 1.0).abs() > WORTH.max(seen.error)
+/// Whether a measured figure is sure and clearly differs from the one in the situation.
+fn differs(present: f64, seen: &Figure) -> bool {
+    seen.is_sure() && (seen.value / present - 1.0).abs() > WORTH.max(seen.error)
 }
 
 impl Engine<'_, '_> {
-    /// A task is done: how long it took says something.
+    /// Takes the run time of a finished task as a sample of its kind and host.
     pub(super) fn learn(&mut self, task: TaskId, procs: &[ProcId], report: &Report) {
         let (Some(learning), Some(seconds), Some(first)) =
             (&mut self.learning, report.seconds, procs.first())
@@ -172,13 +172,13 @@ impl Engine<'_, '_> {
             }
         }
         if kinds_changed {
-            self.estimate_anew();
+            self.apply_factors();
         }
         changed.into_iter().for_each(|(host, level)| self.host_changed(host, level));
     }
 
-    /// The share of a running task that is done, where the backend has no better means than the
-    /// time that has passed: by what was learnt meanwhile.
+    /// The share of a running task that is done, extrapolated from its time and the learned estimates, where the backend
+    /// cannot measure it.
     pub(super) fn learnt_share(&self, task: TaskId) -> Option<f64> {
         let learning = self.learning.as_ref().filter(|_| self.abilities.guesses)?;
         let TaskState::Running { procs, since } = self.situation.task(task) else { return None };
@@ -198,14 +198,14 @@ impl Engine<'_, '_> {
     }
 
     /// A transfer was broken off.
-    pub(super) fn arrives_not(&mut self, departure: Option<Departure>) {
+    pub(super) fn departure_failed(&mut self, departure: Option<Departure>) {
         if let (Some(learning), Some(departure)) = (&mut self.learning, departure) {
             learning.traffic.end(departure, self.situation.now);
         }
     }
 
-    /// A transfer is done: how long it took says something of its way.
-    pub(super) fn learn_way(
+    /// Takes the duration of a finished transfer as a sample of its connection.
+    pub(super) fn learn_connection(
         &mut self,
         departure: Option<Departure>,
         blocks: &[Block],
@@ -219,7 +219,7 @@ impl Engine<'_, '_> {
         let Some((pair, lost)) = learning.traffic.end(departure, at) else { return };
         let Some(passage) = Passage::of(report, block.bytes, lost) else { return };
         let recent = learning.ways.entry(pair).or_default();
-        recent.add(passage, OF_WAY);
+        recent.add(passage, OF_CONNECTION);
         let shown: Vec<Passage> = recent.0.iter().copied().collect();
         let peak = &self.situation.peak_network;
         let stated = peak.pair(block.from, block.to);
@@ -231,16 +231,16 @@ impl Engine<'_, '_> {
         let told = self.seen_transfer_time(usual, block);
         let seconds = rate.seconds(usual, stated.0);
         if differs(told, &Figure { value: seconds, ..rate.bandwidth }) {
-            self.way_learnt(pair, &rate);
+            self.connection_learned(pair, &rate);
         }
     }
 
-    /// The work of every task with the factors of the kinds.
-    fn estimate_anew(&mut self) {
+    /// Sets the work of every task to its first estimate times the factor of its kind.
+    fn apply_factors(&mut self) {
         let Some(learning) = &self.learning else { return };
         let estimated = &learning.estimated;
         let factor = |t: TaskId| learning.factor[estimated.kind(t).index()];
-        // An earlier new estimate has no other owner, and need not be copied.
+        // A workflow scaled before has no other owner, so that it need not be copied.
         let before = std::mem::replace(&mut self.situation.workflow, Arc::clone(estimated));
         let scaled = |_: &Workflow, t: TaskId| estimated.work(t) * factor(t);
         let workflow = Arc::unwrap_or_clone(before).with_work(estimated.reference_speed(), scaled);

@@ -1,50 +1,53 @@
 //! Factors of kinds (run time over estimate) and levels of hosts (actual over stated speed), from run times. A task
-//! takes *estimate x factor of its kind / level of its host*: neither is seen alone, and both are fitted together, by
-//! medians of logarithms, so that single outliers have no effect.
+//! takes *estimate x factor of its kind / level of its host*. Neither can be measured alone; both are fitted together by
+//! alternating weighted medians of logarithms (a median polish), so that single outliers have no effect.
 //!
-//! - *Weighted by time*: a task counts for the seconds it took or should have taken, the fewer of both; what beginning a
-//!   process costs says little of a host. Newer ones count more.
-//! - *Evidence*: a host is judged by kinds that others have worked on too: of a kind that only one has seen nobody knows whether it is
-//!   the kind or the host. How far single tasks lie from what the fit says, of all hosts, tells how sure a level is.
-//! - *Which is slow*: that one host is quick beside another may mean that either differs from what is stated. Machines are rarely
-//!   quicker than that, so the quicker ones are taken to be as stated.
-//! - *What takes too long* already tells of a slow host, before it ends.
-//! - *Load* that a machine reports is one more witness where it is higher than elsewhere.
+//! - *Weights*: a task counts for the smaller of its actual and expected seconds, because the start of a process is no
+//!   evidence of the speed of a host. Newer tasks count more.
+//! - *Evidence*: a host is judged only by kinds that other hosts have executed too; otherwise factor and level cannot be
+//!   separated. The residuals of all tasks give the standard error of a level.
+//! - *Reference*: the data fix ratios of levels only. Machines are rarely quicker than stated, so the quicker hosts are
+//!   taken to run at their stated speed.
+//! - *Running tasks* that are overdue are evidence of a slow host before they end.
+//! - *Load* that a machine reports is one more sample where it is higher than elsewhere.
 
 use slackline_model::{HostId, KindId};
 use slackline_react::{Figure, error_of_median};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Tasks of a host that say how quick it is now, and of a kind that are remembered beyond.
+/// Last tasks of a host that are evidence of its present level, and older ones kept per kind for its factor.
 const OF_HOST: usize = 8;
 const OF_KIND: usize = 15;
 
-/// Weight of a task relative to the next one on its host.
-const FADES: f64 = 0.75;
+/// Weight of a task relative to the next newer one on its host.
+const DECAY: f64 = 0.75;
 
-/// Seconds that tasks take longer or shorter for no reason, a process to begin included.
+/// Standard deviation of run times that neither kind nor host explains (such as starting a process), in seconds.
 const JITTER: f64 = 0.02;
 
-/// Hosts beyond which no single one sways the factor of a kind.
+/// Number of hosts beyond which leaving out a single one hardly changes the factor of a kind.
 const MANY: usize = 8;
 
-/// Rounds of a fit; it begins where the last one ended.
+/// Rounds of a fit. Few suffice because it starts from the result of the last fit.
 const ROUNDS: usize = 4;
 
-/// Of the hosts that are known, this share is at most as quick as what counts as the stated speed.
+/// The quantile of levels that is taken to be the stated speed.
 const QUICK: f64 = 0.75;
 
-/// A share of its cores that a host has, beside others, below which its load is a witness.
+/// Share of free cores, relative to the freest host, below which a reported load counts as a sample.
 const LOADED: f64 = 0.9;
 
-/// A task that runs is a witness once it has taken this much longer than it should at the stated speed.
+/// A running task counts as a sample once its time exceeds that at the stated speed by this factor.
 const OVERDUE: f64 = 1.5;
 
-/// Tasks that others have to have done of a kind before a host is judged by it.
+/// Tasks of a kind that other hosts have to have done before a host is judged by it.
 const OTHERS: usize = 2;
 
-/// Between fits there is one new task for so many that are looked at.
-const LAZY: usize = 100;
+/// A fit follows once there is one new task for so many samples of the last fit: amortised cost per task is constant.
+const SAMPLES_PER_FIT: usize = 100;
+
+/// Standard deviation of a normal distribution over its median absolute deviation.
+const MAD_TO_SIGMA: f64 = 1.4826;
 
 /// A task that is done.
 #[derive(Clone, Copy, Debug)]
@@ -63,39 +66,43 @@ impl Sample {
     }
 }
 
-/// A task that no longer says how quick its host is now, with the level of its host at its time taken out.
+/// A task too old to be evidence of the present level of its host: its log ratio with the level of that time removed.
 #[derive(Clone, Copy, Debug)]
-struct Past {
+struct OldSample {
     host: usize,
     factor: f64,
     weight: f64,
 }
 
-/// A value that counts for so much.
+/// A value and its weight.
 type Weighted = (f64, f64);
 
-/// See the module's head. Factors and levels are logarithms.
+/// Samples and the present fit. Factors and levels are natural logarithms.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
+    /// Per host, oldest first.
     live: Vec<VecDeque<Sample>>,
-    past: Vec<VecDeque<Past>>,
+    /// Per kind, oldest first.
+    past: Vec<VecDeque<OldSample>>,
+    /// Per kind.
     factor: Vec<f64>,
+    /// Per host.
     level: Vec<f64>,
-    /// Tasks since the last fit, and those that it looked at.
+    /// Tasks since the last fit, and the samples of that.
     new: usize,
-    looked_at: usize,
-    /// Per kind with tasks on hosts: which of them, as (host, place in its list).
+    samples_at_fit: usize,
+    /// Per kind: its samples, as (host, position in `live`).
     of_kind: BTreeMap<usize, Vec<(usize, usize)>>,
-    /// Distance of single tasks from the fit.
+    /// Standard deviation of residuals, estimated from their median.
     spread: f64,
     /// Per host: tasks that run, with the seconds they have taken so far.
     running: Vec<Vec<Sample>>,
-    /// The greatest share of its cores that a host has, by what machines reported last.
+    /// The greatest share of free cores that any host reported last.
     freest: f64,
 }
 
-/// The middle one of values with weights; the mean of two where the weights are even. Sorts them.
-fn middle(values: &mut [Weighted]) -> Option<f64> {
+/// The weighted median; the mean of two values where the halves weigh the same. Sorts the values.
+fn weighted_median(values: &mut [Weighted]) -> Option<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let half = values.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
     let mut sum = 0.0;
@@ -134,11 +141,11 @@ impl Levels {
             if past.len() == OF_KIND {
                 past.pop_front();
             }
-            past.push_back(Past { host: h, factor, weight });
+            past.push_back(OldSample { host: h, factor, weight });
         }
         self.live[h].push_back(sample);
         self.new += 1;
-        self.new * LAZY >= self.looked_at
+        self.new * SAMPLES_PER_FIT >= self.samples_at_fit
     }
 
     /// Seconds that a task counts for.
@@ -151,35 +158,35 @@ impl Levels {
         self.running.iter_mut().for_each(Vec::clear);
         running.for_each(|(host, sample)| self.running[host.index()].push(sample));
         self.new = 0;
-        self.looked_at = 0;
+        self.samples_at_fit = 0;
         self.of_kind.clear();
         for (h, live) in self.live.iter().enumerate() {
             for (at, sample) in live.iter().enumerate() {
                 self.of_kind.entry(sample.kind.index()).or_default().push((h, at));
-                self.looked_at += 1;
+                self.samples_at_fit += 1;
             }
         }
         let known: Vec<usize> = self.known().collect();
         self.freest = known.iter().filter_map(|&h| self.reported(h)).fold(0.0, f64::max);
         for _ in 0..ROUNDS {
             for &k in &self.of_kind.keys().copied().collect::<Vec<_>>() {
-                if let Some(factor) = middle(&mut self.of(k, None)) {
+                if let Some(factor) = weighted_median(&mut self.of(k, None)) {
                     self.factor[k] = factor;
                 }
             }
             for &h in &known {
-                if let Some(level) = middle(&mut self.votes(h)) {
+                if let Some(level) = weighted_median(&mut self.level_samples(h)) {
                     self.level[h] = level;
                 }
             }
-            self.hold_to_the_quick(&known);
+            self.normalise(&known);
         }
         let distance = |h: usize, s: &Sample| {
             let off = self.factor[s.kind.index()] - s.ratio() - self.level[h];
             (off.abs(), self.weight(s))
         };
         let off = known.iter().flat_map(|&h| self.live[h].iter().map(move |s| distance(h, s)));
-        self.spread = 1.4826 * middle(&mut off.collect::<Vec<_>>()).unwrap_or(0.0);
+        self.spread = MAD_TO_SIGMA * weighted_median(&mut off.collect::<Vec<_>>()).unwrap_or(0.0);
     }
 
     /// Samples of a kind's factor, those of one host left out.
@@ -200,36 +207,37 @@ impl Levels {
             return Some(self.factor[kind]);
         }
         let mut others = self.of(kind, Some(host));
-        if others.len() < OTHERS { None } else { middle(&mut others) }
+        if others.len() < OTHERS { None } else { weighted_median(&mut others) }
     }
 
-    /// Samples of a host's level, and its load.
-    fn votes(&self, host: usize) -> Vec<Weighted> {
+    /// Samples of a host's level: done tasks, overdue ones, and its load.
+    fn level_samples(&self, host: usize) -> Vec<Weighted> {
         let mut known: BTreeMap<usize, Option<f64>> = BTreeMap::new();
-        let mut votes: Vec<Weighted> = Vec::new();
+        let mut level_samples: Vec<Weighted> = Vec::new();
         for (age, sample) in self.live[host].iter().rev().enumerate() {
             let kind = sample.kind.index();
             let factor = *known.entry(kind).or_insert_with(|| self.elsewhere(kind, host));
             if let Some(factor) = factor {
-                let weight = self.weight(sample) * FADES.powi(age as i32);
-                votes.push((factor - sample.ratio(), weight));
+                let weight = self.weight(sample) * DECAY.powi(age as i32);
+                level_samples.push((factor - sample.ratio(), weight));
             }
         }
-        let done = middle(&mut votes.clone());
+        let done = weighted_median(&mut level_samples.clone());
         for sample in &self.running[host] {
             let kind = sample.kind.index();
             let factor = *known.entry(kind).or_insert_with(|| self.elsewhere(kind, host));
             let most = factor.map(|factor| factor - sample.ratio());
             if let Some(most) = most.filter(|most| *most < -OVERDUE.ln()) {
-                // What is done says how slow, what runs only that it is.
-                votes.push((done.map_or(most, |done| done.min(most)), self.weight(sample)));
+                // A running task only bounds the level from above.
+                level_samples.push((done.map_or(most, |done| done.min(most)), self.weight(sample)));
             }
         }
-        if let (Some(share), false) = (self.share(host), votes.is_empty()) {
-            let mean = votes.iter().map(|(_, weight)| weight).sum::<f64>() / votes.len() as f64;
-            votes.push((share.ln(), mean));
+        if let (Some(share), false) = (self.share(host), level_samples.is_empty()) {
+            let mean = level_samples.iter().map(|(_, weight)| weight).sum::<f64>()
+                / level_samples.len() as f64;
+            level_samples.push((share.ln(), mean));
         }
-        votes
+        level_samples
     }
 
     /// The share of its cores that a host has, beside that of the freest one; nothing where that is about as much.
@@ -249,17 +257,18 @@ impl Levels {
         (0..self.live.len()).filter(move |&h| !idle(h))
     }
 
-    /// The same, as they are called elsewhere, and the kinds that the last fit was about.
+    /// Ids of the hosts that have done something, or do.
     pub(super) fn hosts(&self) -> Vec<HostId> {
         self.known().map(HostId::new).collect()
     }
 
+    /// Kinds with samples in the last fit.
     pub(super) fn kinds(&self) -> Vec<KindId> {
         self.of_kind.keys().map(|&k| KindId::new(k)).collect()
     }
 
-    /// Takes the quicker hosts to be as stated.
-    fn hold_to_the_quick(&mut self, known: &[usize]) {
+    /// Shifts levels and factors so that the quicker hosts run at their stated speed.
+    fn normalise(&mut self, known: &[usize]) {
         let sure = |h: &usize| self.live[*h].len() >= Figure::SURE;
         let mut levels: Vec<f64> =
             known.iter().copied().filter(sure).map(|h| self.level[h]).collect();
@@ -279,7 +288,7 @@ impl Levels {
 
     /// Level of a host: actual over stated speed. Samples that cannot be compared with another host are ignored.
     pub(super) fn level(&self, host: HostId) -> Figure {
-        self.figure(self.level[host.index()], &self.votes(host.index()))
+        self.figure(self.level[host.index()], &self.level_samples(host.index()))
     }
 
     fn figure(&self, log: f64, values: &[Weighted]) -> Figure {
@@ -289,10 +298,10 @@ impl Levels {
             return Figure { value: log.exp(), samples: 0, error: 0.0 };
         }
         let own = values.iter().map(|&(value, weight)| ((value - log).abs(), weight));
-        let own = 1.4826 * middle(&mut own.collect::<Vec<_>>()).unwrap_or(0.0);
+        let own = MAD_TO_SIGMA * weighted_median(&mut own.collect::<Vec<_>>()).unwrap_or(0.0);
         let jitter = JITTER * values.len() as f64 / sum;
         let spread = own.max(self.spread).hypot(jitter);
-        // As many as they would be if all counted for the same.
+        // Kish's effective sample size.
         let effective = sum * sum / squares;
         let error = error_of_median(spread, 1) / effective.sqrt();
         Figure { value: log.exp(), samples: values.len(), error }
@@ -351,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_host_is_told_from_kinds_that_take_longer() {
+    fn a_slow_host_is_distinguished_from_kinds_that_take_longer() {
         for hosts in [2, 4] {
             let mut site = Site::new(hosts);
             site.noise = 0.1;
@@ -371,7 +380,7 @@ mod tests {
     fn the_slow_one_may_have_done_most() {
         let mut site = Site::new(2);
         (0..6).for_each(|_| site.does(SLOW, (0, 1.0), 1.0));
-        // Nobody can be compared with it yet.
+        // There is no other host to compare with yet.
         assert_eq!(site.level(SLOW).samples, 0);
         (0..3).for_each(|_| site.does(1, (0, 1.0), 1.0));
         assert!(about(site.level(SLOW).value, 0.25, 0.01) && about(site.factor(0), 1.0, 0.01));

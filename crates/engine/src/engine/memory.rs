@@ -60,7 +60,7 @@ impl Engine<'_, '_> {
             workflow.set_memory_at(task, width, bytes as f64);
         }
         now.count_pools();
-        self.count_pools_again();
+        self.rebuild_pools();
     }
 
     /// A task that no longer fits where it waits goes elsewhere.

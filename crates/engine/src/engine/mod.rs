@@ -1,4 +1,4 @@
-//! The engine: keeps the situation, tells the policy what happened, carries out what it decides.
+//! The engine: keeps the situation, notifies the policy of events, and carries out its decisions.
 
 mod decide;
 mod dispatch;
@@ -27,7 +27,7 @@ use crate::backend::{
 use crate::execution::{Execution, Recording, RunSnapshot, Settings, Watcher};
 use crate::outcome::{Counters, Ending, Outcome};
 use crate::rollout::Rollout;
-use learn::{Learning, tell_places_apart};
+use learn::{Learning, separate_places};
 use leases::Leases;
 use monitor::Monitor;
 use pools::Holdings;
@@ -54,25 +54,25 @@ enum Op {
         task: TaskId,
         procs: Procs,
     },
-    /// A task whose host went under it: nothing comes of it, but its processors drain until the
-    /// backend says that it has ended. The host may be back, and the task run, since.
+    /// A task whose host was lost. Its result does not count, but its processors drain until the backend reports the end.
+    /// Meanwhile the host may be back and the task run again.
     Draining(Procs),
     /// A transfer that was asked to stop.
     Ending,
 }
 
-/// Decisions that take time.
-struct Thought {
+/// Decisions that take effect later: the run charges the policy for its time.
+struct PendingDecisions {
     due: f64,
     decisions: Vec<Decision>,
-    /// Failures of tasks that were known.
+    /// Number of task failures that the policy knew.
     failures: u64,
-    /// Of a policy whose last wake-up had no effect, and nothing but another wake-up has happened.
+    /// The last wake-up of the policy had no effect, and only another wake-up has happened since.
     idle: bool,
 }
 
-/// Times a policy may be called at one instant because decisions were rejected.
-const SECOND_THOUGHTS: usize = 8;
+/// Most calls of a policy at one instant, where each time a decision is rejected.
+const MOST_CALLS: usize = 8;
 
 /// Progress of tasks and transfers when a copy of a run began; the backend has the rest of them.
 #[derive(Default)]
@@ -81,8 +81,8 @@ struct Headstart {
     transfers: BTreeMap<u64, f64>,
 }
 
-/// The share of the whole, from that of the rest.
-fn since(before: Option<&f64>, share: f64) -> f64 {
+/// Progress of a whole operation, from that before the copy and the share of the rest that is done since.
+fn whole_share(before: Option<&f64>, share: f64) -> f64 {
     let before = before.copied().unwrap_or(0.0);
     before + (1.0 - before) * share
 }
@@ -113,19 +113,19 @@ struct Movements {
     shelved: Vec<(HostId, FileId, FileCopy)>,
 }
 
-/// The facts by which a run that cannot finish is told from one that waits.
+/// The facts that distinguish a run that cannot finish from one that waits.
 struct StallDetector {
     /// Date since which nothing has begun, ended or advanced.
     quiet_since: f64,
-    /// The policy was woken up since, was told so, and saw all there was to see.
+    /// The policy has been woken up since with everything up to date, to no effect.
     idle_wakeup: bool,
     /// The policy was woken up before the date it had asked for last, since the work last changed.
     woken_early: bool,
-    /// There was something to see at the last wake-up that the policy was not told of yet.
+    /// At the last wake-up there was news that the policy has not been notified of yet.
     woken_to_see: bool,
     /// Liveness at the last query of the backend.
     outlook: Liveness,
-    /// Rounds at the present date.
+    /// Calls of policy and backend at the present date.
     rounds: usize,
     /// The most tasks that were ever done at once, and operations that were begun since.
     most_done: usize,
@@ -142,7 +142,7 @@ struct Steering {
     /// The first date that the policy asked for when it last asked for one; an earlier one may still count.
     asked_to_wake: f64,
     /// Decisions that are still being made.
-    thinking: Option<Thought>,
+    thinking: Option<PendingDecisions>,
     /// Failures of tasks that were known to the policy when it made the decisions that are carried out.
     known_failures: u64,
     /// Number of adopted plans.
@@ -160,13 +160,13 @@ struct Recorder<'r> {
 /// The events of the present instant.
 struct Instant {
     events: Vec<Event>,
-    /// Starts of this instant, told to the policy at the next.
+    /// Starts of this instant; the policy is notified at the next.
     started: Vec<Event>,
     /// Tasks that ended at this instant, for the supply.
     ended: Vec<TaskId>,
     /// Number of tasks that are not done.
     open: usize,
-    /// Nothing has happened yet: what is seen now is known.
+    /// The run is being set up: first observations are not news.
     starting: bool,
 }
 
@@ -210,14 +210,14 @@ impl<'b, 'r> Engine<'b, 'r> {
         situation.arrived[0].at = execution.begins;
         situation.arrived[0].terms = execution.terms.clone();
         if settings.learning {
-            tell_places_apart(&mut situation);
+            separate_places(&mut situation);
         }
         let mut engine = Engine::within(execution, situation, backend);
         engine.lay_out_inputs(0);
         engine
     }
 
-    /// An engine that finds things as they are.
+    /// An engine that starts from a situation.
     fn within(
         execution: Execution<'r>,
         situation: Situation,
@@ -289,7 +289,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         }
     }
 
-    /// Lets time pass before the first workflow arrives; what happens meanwhile is known.
+    /// Advances to the arrival of the first workflow; changes until then are known at its start.
     pub(crate) fn wait_until(&mut self, date: f64) -> Result<(), BackendError> {
         let mut signals = Vec::new();
         loop {
@@ -320,7 +320,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             }
             self.consult(policy)?;
             self.dispatch()?;
-            // What was met while carrying out is known at once.
+            // Events that arose while decisions were carried out belong to this instant.
             while !self.instant.events.is_empty()
                 && self.steering.thinking.is_none()
                 && self.steering.gave_up.is_none()
@@ -397,7 +397,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         self.instant.open == 0 && !more_to_come && !collected.any(|consumers| consumers == 0)
     }
 
-    /// When the engine itself has something to do, whatever the backend does.
+    /// The next date at which the engine has something to do, whatever the backend does.
     fn next_date(&self) -> f64 {
         let patient_until = match self.stall.outlook {
             Liveness::Unknown => self.stall.quiet_since + self.settings.patience,
@@ -408,7 +408,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         asked_for.min(self.own_date()).min(patient_until).min(self.settings.until)
     }
 
-    /// The same without the dates of the policy.
+    /// The next date of the engine itself, without those requested by the policy.
     fn own_date(&self) -> f64 {
         let arrives = self.supply.as_ref().map_or(f64::INFINITY, |s| s.next_date());
         let staged = self.staging.next_date();
@@ -425,8 +425,8 @@ impl<'b, 'r> Engine<'b, 'r> {
         self.look_around()
     }
 
-    /// Calls the policy with the events of this instant, again while decisions are rejected. A
-    /// policy that still thinks about the last call is left alone.
+    /// Calls the policy with the events of this instant, and again while decisions are rejected. While decisions of the
+    /// last call are pending it is not called.
     fn consult(&mut self, policy: &mut dyn Policy) -> Result<(), BackendError> {
         if let Some(thought) = self.steering.thinking.take() {
             if self.situation.now < thought.due {
@@ -436,13 +436,13 @@ impl<'b, 'r> Engine<'b, 'r> {
             self.steering.known_failures = thought.failures;
             self.forget_dates(&thought.decisions);
             for decision in thought.decisions {
-                if let Some(still) = self.what_still_makes_sense(decision) {
+                if let Some(still) = self.still_applicable(decision) {
                     self.carry_out(still)?;
                 }
             }
-            self.dispatch()?; // what follows is decided on what has become of them
+            self.dispatch()?; // so that the next decisions see their effect
         }
-        for _ in 0..SECOND_THOUGHTS {
+        for _ in 0..MOST_CALLS {
             if self.instant.events.is_empty() {
                 return Ok(());
             }
@@ -453,12 +453,13 @@ impl<'b, 'r> Engine<'b, 'r> {
                 let hosts = self.situation.platform.host_ids();
                 let usable = hosts.map(|h| self.situation.computes(h)).collect();
                 self.monitor.looked(usable, self.steering.monitoring);
-                // A policy that was woken up before the date it asked for last may wait for that, once.
+                // A policy that was woken up before the date it had requested may wait for that date, once.
                 let early = self.situation.now < self.steering.asked_to_wake
                     && self.steering.asked_to_wake.is_finite();
                 let waits = early && !std::mem::replace(&mut self.stall.woken_early, true);
-                let vain = !sees && !waits;
-                let woken_again = std::mem::replace(&mut self.stall.idle_wakeup, vain) && vain;
+                let no_news = !sees && !waits;
+                let woken_again =
+                    std::mem::replace(&mut self.stall.idle_wakeup, no_news) && no_news;
                 idle = woken_again && events.iter().all(|e| *e == Event::WakeUp);
             }
             if !policy.wants(&events, &self.situation) {
@@ -473,7 +474,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             let waits = self.settings.decision_seconds > 0.0 && !policy.keeps_time();
             if waits && !decisions.is_empty() {
                 let due = self.situation.now + self.settings.decision_seconds;
-                self.steering.thinking = Some(Thought { due, decisions, failures, idle });
+                self.steering.thinking = Some(PendingDecisions { due, decisions, failures, idle });
                 return Ok(());
             }
             self.steering.known_failures = failures;
@@ -489,14 +490,14 @@ impl<'b, 'r> Engine<'b, 'r> {
         Ok(())
     }
 
-    /// A policy that asks to be woken up means the dates that it asks for now.
+    /// A request to be woken up replaces all earlier requests.
     fn forget_dates(&mut self, decisions: &[Decision]) {
         if decisions.iter().any(|d| matches!(d, Decision::WakeAt(_))) {
             self.steering.asked_to_wake = f64::INFINITY;
         }
     }
 
-    /// Applies a decision or tells the policy which rule it breaks.
+    /// Applies a decision, or emits an event with the rule that it breaks.
     fn carry_out(&mut self, decision: Decision) -> Result<(), BackendError> {
         if let Err(why) = self.apply(&decision)? {
             self.recorder.counters.rejected += 1;
@@ -505,7 +506,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         Ok(())
     }
 
-    /// Progress of what is under way, for the policy's eyes.
+    /// Updates the progress of operations in the situation.
     fn measure_progress(&mut self) {
         let ops: Vec<OpId> = self.operations.ops.keys().copied().collect();
         let shares = self.backend.measure(&ops);
@@ -513,12 +514,12 @@ impl<'b, 'r> Engine<'b, 'r> {
             match self.operations.ops.get(op) {
                 Some(&Op::Task(task)) => {
                     let share = self.learnt_share(task).unwrap_or(share);
-                    let share = since(self.operations.headstart.tasks.get(&task), share);
+                    let share = whole_share(self.operations.headstart.tasks.get(&task), share);
                     self.situation.progress[task.index()] = share;
                 }
                 Some(Op::Transfer(id)) => {
-                    let share = self.learnt_passed(*id).unwrap_or(share);
-                    let share = since(self.operations.headstart.transfers.get(id), share);
+                    let share = self.learned_passed(*id).unwrap_or(share);
+                    let share = whole_share(self.operations.headstart.transfers.get(id), share);
                     let Some(transfer) = self.movements.transfers.get(id) else { continue };
                     let copies = &mut self.situation.copies[transfer.file.index()];
                     // What was made there meanwhile is complete whatever is still on its way.
@@ -583,7 +584,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         id
     }
 
-    /// Whether somebody wants a trace.
+    /// Whether a trace is recorded or streamed.
     fn records(&self) -> bool {
         !matches!(self.recorder.recording, Recording::Nothing)
     }
@@ -591,15 +592,15 @@ impl<'b, 'r> Engine<'b, 'r> {
     fn log(&mut self, what: Happening) {
         let at = self.situation.now;
         let record = Record { at, what };
-        if let Recording::Tell(tell) | Recording::KeepWorkAndTell(tell) =
+        if let Recording::Stream(tell) | Recording::KeepWorkAndStream(tell) =
             &mut self.recorder.recording
         {
             tell(&record);
         }
         let kept = match self.recorder.recording {
             Recording::Keep => true,
-            Recording::KeepWork | Recording::KeepWorkAndTell(_) => !record.what.is_level(),
-            Recording::Nothing | Recording::Tell(_) => false,
+            Recording::KeepWork | Recording::KeepWorkAndStream(_) => !record.what.is_level(),
+            Recording::Nothing | Recording::Stream(_) => false,
         };
         if kept {
             self.recorder.trace.push(record.at, record.what);

@@ -1,5 +1,5 @@
 //! Facts and views. What an operation reports is a fact, known at once; what monitoring tells of
-//! the platform is a view: it comes when somebody looks, or some time later, losses included. A
+//! the platform is a view: it is updated when the policy observes it, or after a delay, losses included. A
 //! fact is never overridden by an older view; what comes back makes a new sighting.
 
 use super::Engine;
@@ -30,16 +30,15 @@ struct Sighting {
 /// Facts known to monitoring, and observations still delayed.
 pub(super) struct Monitor {
     under_way: VecDeque<Sighting>,
-    /// The platform as whoever looks now would see it.
+    /// The platform as a policy that observes it now would see it.
     view: View,
     off: Vec<bool>,
-    /// The network has changed since it was looked at for `view`; only where looks wait until somebody
-    /// wants to know.
+    /// The network has changed since it was observed for `view`; only where observations are made on demand.
     pub(super) looks_late: bool,
     outdated: bool,
     /// There is something to see that was not seen.
     unseen: bool,
-    /// A host came, went, or moves again, and nobody has looked since.
+    /// A host came, went, or moves again, and no observation has happened since.
     shown: bool,
     /// The network has changed since a transfer did not get through.
     reconnected: bool,
@@ -49,7 +48,7 @@ pub(super) struct Monitor {
     facts: Vec<f64>,
     /// Hosts that went off: whether they keep their data.
     keeping: BTreeMap<HostId, bool>,
-    /// Copies that are really gone, though nobody has noticed.
+    /// Copies that are gone without a signal so far.
     gone: BTreeSet<(FileId, HostId)>,
 }
 
@@ -81,7 +80,7 @@ impl Monitor {
         self.reconnected || (self.shown && !self.hoped.contains(&self.usable()))
     }
 
-    /// The policy has been told to look, and which hosts it could use then. One that looks on its own has
+    /// The policy has been woken up; notes which hosts it could use then. One that looks on its own has
     /// seen all there is.
     pub(super) fn looked(&mut self, usable: Vec<bool>, monitoring: Monitoring) {
         self.hoped.insert(usable);
@@ -95,7 +94,7 @@ impl Monitor {
         }
     }
 
-    /// A host came, went, or moves again, to be seen at the next look.
+    /// A host came, went or recovered from a stall; the next observation shows it.
     fn show(&mut self) {
         self.unseen = true;
         self.shown = true;
@@ -171,7 +170,7 @@ impl Engine<'_, '_> {
     }
 
     /// Records the measured rate between two places.
-    pub(super) fn way_learnt(&mut self, (from, to): Pair, rate: &Rate) {
+    pub(super) fn connection_learned(&mut self, (from, to): Pair, rate: &Rate) {
         let platform = &self.situation.platform;
         let network = &mut self.monitor.view.network;
         let (table, tables) = (network.groups * network.groups, network.thresholds.len() + 1);
@@ -277,12 +276,12 @@ impl Engine<'_, '_> {
         self.monitor.view.availability[host.index()]
     }
 
-    /// Whether some copy is gone that nobody has missed.
+    /// Whether some copy is gone without a signal so far.
     pub(super) fn anything_gone(&self) -> bool {
         !self.monitor.gone.is_empty()
     }
 
-    /// Whether a copy that is thought to be there is not: whoever tries to use it notices. What is on
+    /// Whether a copy that is thought to be there is not: an attempt to use it shows that. What is on
     /// its way there is another one, and arrives all the same.
     pub(super) fn notice_gone(&mut self, file: FileId, host: HostId) -> bool {
         if !self.anything_gone() || !self.monitor.gone.remove(&(file, host)) {
@@ -378,7 +377,7 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// The policy is woken up; one that looks only now and then looks now.
+    /// The policy is woken up; periodic policies observe the platform now.
     pub(super) fn look_around(&mut self) -> Result<(), BackendError> {
         if self.steering.monitoring != Monitoring::OnWakeUp {
             return Ok(());

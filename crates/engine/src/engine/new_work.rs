@@ -26,7 +26,7 @@ impl Engine<'_, '_> {
     }
 
     /// Passes the report of a task that ended on to where more work comes from.
-    pub(super) fn tell_supply(&mut self, task: TaskId, procs: &[ProcId], report: &Report) {
+    pub(super) fn notify_supply(&mut self, task: TaskId, procs: &[ProcId], report: &Report) {
         if let Some(supply) = &mut self.supply {
             supply.task_ended(&self.situation, task, procs, report);
         }
@@ -60,7 +60,7 @@ impl Engine<'_, '_> {
         let width = |task| self.situation.workflow.width(task).0;
         let grown: Vec<_> = grown.into_iter().map(|(t, bytes)| (t, width(t), bytes)).collect();
         if grown.is_empty() {
-            self.count_pools_again()
+            self.rebuild_pools()
         } else {
             self.demand_memory(&grown)
         }
@@ -68,7 +68,7 @@ impl Engine<'_, '_> {
         self.lay_out_inputs(files);
         self.lay_out_late_results(files);
         self.instant.events.push(event);
-        self.see_what_cannot_run();
+        self.update_blocked();
         Ok(())
     }
 

@@ -1,9 +1,9 @@
-//! Pools in a run: what tasks hold, and who may take next.
+//! Pools in a run: the amounts that tasks hold, and their queues.
 //!
-//! A task holds what it demands from its start to its end; one that a policy starts at once, from that
-//! decision on; one that is being stopped, until the backend says that it has ended. Planned tasks
-//! take of a pool in planned order: when every task that is planned to begin before and takes of it has
-//! begun. One that rests after a failure, or whose host is gone, lets others pass.
+//! A task holds its demands from its start to its end. A task that a policy starts directly holds them from that decision
+//! on; a task that is being stopped, until the backend reports its end. Each pool serves planned tasks in planned order:
+//! a task may take of it once all earlier tasks of the pool have begun. Tasks that rest after a failure, or whose host
+//! is gone, do not hold up others.
 
 use super::{Engine, Op};
 use crate::backend::OpId;
@@ -18,6 +18,7 @@ type Uses = Vec<(PoolId, u64)>;
 /// Holders and waiting tasks of pools.
 #[derive(Default)]
 pub(super) struct Holdings {
+    /// By task: pools and amounts held.
     tasks: BTreeMap<TaskId, Uses>,
     /// Of tasks that are being stopped.
     stopping: BTreeMap<OpId, Uses>,
@@ -27,9 +28,9 @@ pub(super) struct Holdings {
     in_use: BTreeMap<HostId, DevicesInUse>,
     /// Per pool: planned tasks that take of it and have not begun, by their place in the plan.
     turns: Vec<BTreeSet<(u32, TaskId)>>,
-    /// Processors whose next task found no room, or not its turn.
+    /// Processors whose next task found no room or is not first in a queue.
     refused: BTreeSet<u32>,
-    /// Opening of a window that processors wait for.
+    /// Earliest opening of a window that a refused task waits for; infinite if there is none.
     opens: f64,
 }
 
@@ -39,7 +40,7 @@ impl Holdings {
         Holdings { turns, opens: f64::INFINITY, ..Holdings::default() }
     }
 
-    /// When a window opens that somebody waits for.
+    /// Date at which the next window opens that a task waits for.
     pub(super) fn next_date(&self) -> f64 {
         self.opens
     }
@@ -51,8 +52,8 @@ impl Engine<'_, '_> {
         self.situation.pools.bind()
     }
 
-    /// More work is known, or demands have changed: pools have new numbers, and others may bind.
-    pub(super) fn count_pools_again(&mut self) {
+    /// Rebuilds holdings and queues after new work or changed demands: pools have new numbers, and others may bind.
+    pub(super) fn rebuild_pools(&mut self) {
         let mut holding: BTreeSet<TaskId> = self.holdings.tasks.keys().copied().collect();
         let begun = self.operations.task_op.iter().enumerate().filter(|(_, op)| op.is_some());
         holding.extend(begun.map(|(task, _)| TaskId::new(task)));
@@ -112,7 +113,7 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// The planned tasks line up for the pools that they take of.
+    /// Rebuilds the queues of pools from the plan.
     pub(super) fn line_up(&mut self) {
         if !self.shares() {
             return;
@@ -123,7 +124,7 @@ impl Engine<'_, '_> {
                 self.situation.task(task).is_done() || self.holdings.tasks.contains_key(&task);
             let Some(procs) = self.queues.assigned(task).filter(|_| !begun) else { continue };
             let rank = self.queues.rank[task.index()];
-            // Nobody waits for a turn where there always is room.
+            // A pool that always has room needs no queue.
             let pools = self.situation.pools.all();
             for (pool, _) in self.situation.uses(task, procs) {
                 if pools[pool as usize].binds {
@@ -133,17 +134,19 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// Whether all pools have room for a task, it is its turn, and a window holds it.
-    pub(super) fn pools_let_in(&mut self, task: TaskId, procs: &[ProcId]) -> bool {
+    /// Whether all pools have room for a task, it is first in their queues, and a window is long enough for it. A refused
+    /// task is tried again when a pool changes or the window opens.
+    pub(super) fn may_take_of_pools(&mut self, task: TaskId, procs: &[ProcId]) -> bool {
         if !self.shares() || self.operations.headstart.tasks.contains_key(&task) {
             return true;
         }
+        // One task may go out of turn where storage is full and all others are blocked.
         let passes = self.stores.passed == Some((task, self.situation.tasks.done()));
         let uses = self.situation.uses(task, procs);
         let holds = self.holdings.tasks.contains_key(&task);
         let is_next = || passes || uses.iter().all(|&(pool, _)| self.is_its_turn(pool, task));
         let has_room = holds || self.lacks_in_pools(&uses).is_none() && is_next();
-        // Inputs of one that holds already may have come later than whoever decided expected.
+        // A task that holds already may start later than decided, as its inputs were late: the window is checked again.
         let lets = has_room && self.is_in_window(task, procs);
         if !lets {
             self.holdings.refused.extend(procs.iter().map(|p| p.0));
@@ -162,6 +165,7 @@ impl Engine<'_, '_> {
 
     fn is_its_turn(&self, pool: PoolId, task: TaskId) -> bool {
         if self.queues.rank[task.index()] == u32::MAX {
+            // It is not in the plan, so in no queue.
             return true;
         }
         let passes = |&(_, other): &(u32, TaskId)| {
@@ -200,7 +204,7 @@ impl Engine<'_, '_> {
         false
     }
 
-    /// A task holds what it demands from now on.
+    /// Takes the demands of a task, and the task out of all queues.
     pub(super) fn take_of_pools(&mut self, task: TaskId, procs: &[ProcId]) {
         if !self.shares() || self.holdings.tasks.contains_key(&task) {
             return;
@@ -215,21 +219,21 @@ impl Engine<'_, '_> {
         self.ask_pools_again();
     }
 
-    /// A task is over, or gives way: what it holds is free.
+    /// Releases what a task holds: it has ended or is displaced.
     pub(super) fn give_back_to_pools(&mut self, task: TaskId) {
         if let Some(uses) = self.holdings.tasks.remove(&task) {
             self.free_pools(&uses);
         }
     }
 
-    /// The same of a task that is being stopped: its processors drain.
+    /// Moves the holdings of a task to its operation, which is being stopped and releases them at its end.
     pub(super) fn drain_from_pools(&mut self, task: TaskId, op: OpId) {
         if let Some(uses) = self.holdings.tasks.remove(&task) {
             self.holdings.stopping.insert(op, uses);
         }
     }
 
-    /// An operation has ended: its devices are free, and all that it held if it was to be stopped.
+    /// Releases the devices of an operation that has ended, and its holdings if it was being stopped.
     pub(super) fn drained_from_pools(&mut self, op: OpId) {
         self.give_devices_back(op);
         if let Some(uses) = self.holdings.stopping.remove(&op) {
@@ -245,13 +249,13 @@ impl Engine<'_, '_> {
         self.ask_pools_again();
     }
 
-    /// Lets tasks that found no room ask again.
+    /// Has refused tasks tried again.
     fn ask_pools_again(&mut self) {
         let refused = std::mem::take(&mut self.holdings.refused);
         self.queues.touched.extend(refused);
     }
 
-    /// Windows that open now: their hosts are there.
+    /// Emits an event for every host whose window opens now, and lets refused tasks be tried again.
     pub(super) fn see_windows_open(&mut self) {
         if self.situation.pools.has_windows() && approx::le(self.holdings.opens, self.situation.now)
         {
@@ -272,7 +276,7 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// When the next window of any host opens, while tasks are not done.
+    /// Date at which the next window of any host opens; infinite once all tasks are done.
     pub(super) fn next_window(&self) -> f64 {
         if !self.situation.pools.has_windows() || self.instant.open == 0 {
             return f64::INFINITY;
@@ -284,7 +288,7 @@ impl Engine<'_, '_> {
         next.min(self.holdings.next_date()).min(self.next_stay())
     }
 
-    /// Name of the pool that refuses a task which is to start at once.
+    /// Checks that the capacities of hosts suffice for a task; the error names the pool that is too small.
     pub(super) fn check_pools(&self, task: TaskId, procs: &[ProcId]) -> Result<(), String> {
         let (workflow, pools) = (&self.situation.workflow, &self.situation.pools);
         let name = workflow.task_name(task);
@@ -303,7 +307,7 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// Name of the pool that has no room for a task now.
+    /// Checks that pools have room for a task now; the error names the first that has none.
     pub(super) fn check_room(&self, task: TaskId, procs: &[ProcId]) -> Result<(), String> {
         if !self.shares() || self.holdings.tasks.contains_key(&task) {
             return Ok(());
@@ -323,8 +327,8 @@ impl Engine<'_, '_> {
         ))
     }
 
-    /// Pools a waiting task lacks, as text.
-    pub(super) fn lacks_in_words(&self, task: TaskId, procs: &[ProcId]) -> Option<String> {
+    /// The first pool that has no room for a waiting task, as text for people.
+    pub(super) fn describe_lack(&self, task: TaskId, procs: &[ProcId]) -> Option<String> {
         if !self.shares() || !matches!(self.situation.task(task), TaskState::Waiting) {
             return None;
         }

@@ -24,7 +24,7 @@ pub(super) struct Queues {
     pub(super) asked_in: Vec<u32>,
     pub(super) round: u32,
     pub(super) transfers: Transfers,
-    /// Processors whose queue has to be looked at.
+    /// Processors whose queues have to be checked.
     pub(super) touched: BTreeSet<u32>,
     /// Tasks whose results have to be pushed.
     pub(super) to_push: Vec<TaskId>,
@@ -128,7 +128,7 @@ impl Queues {
     }
 
     /// Puts a task in front of the queues of some processors. What it still waits for, and is in a
-    /// queue, goes ahead of it to the front of its own: it might be behind somebody who waits for the task.
+    /// queue, goes ahead of it to the front of its own: it might be behind a task that depends on it.
     pub(super) fn jump(&mut self, task: TaskId, procs: &[ProcId], now: &Situation) {
         self.remove(task);
         self.assigned[task.index()] = Some(procs.into());
@@ -146,8 +146,8 @@ impl Queues {
         }
     }
 
-    /// Tasks have to be done again: what depends on them goes to the end of its queues. In front it
-    /// would keep others from starting, for whom a policy without a plan waits.
+    /// Tasks have to be done again: what depends on them goes to the end of its queues. In front
+    /// they would keep others from starting that a policy without a plan waits for.
     pub(super) fn let_others_pass(&mut self, rewound: &[TaskId], now: &Situation) {
         let waits = now.workflow.descendants(rewound, |t| !now.task(t).is_done());
         for &task in now.workflow.topological_order().iter().filter(|t| waits[t.index()]) {
@@ -197,7 +197,7 @@ impl Queues {
         self.touched.extend(procs.iter().map(|p| p.0));
     }
 
-    /// Something a task waits for is there: its processors are looked at if it is where that
+    /// Something a task waits for is there: its processors are checked if it is where that
     /// could matter.
     pub(super) fn touch_reader(&mut self, task: TaskId, dispatch: Dispatch) {
         let Some(procs) = &self.assigned[task.index()] else { return };
@@ -213,7 +213,7 @@ impl Queues {
         }
     }
 
-    /// Everything is looked at as if for the first time.
+    /// Everything is checked as if for the first time.
     fn touch_all(&mut self) {
         self.asked.fill(false);
         self.touched.extend(0..self.queue.len() as u32);

@@ -195,14 +195,14 @@ impl Engine<'_, '_> {
             any = true;
         }
         if any {
-            self.hold_what_rests();
+            self.hold_resting();
             self.queues.look_again();
         }
     }
 
     /// Lets others go first in the queues of tasks that rest, and of those that depend on them: a pause
     /// holds no processor.
-    pub(super) fn hold_what_rests(&mut self) {
+    pub(super) fn hold_resting(&mut self) {
         let task = |what: &Resting| match what {
             Resting::Task(task) => Some(*task),
             Resting::Move(..) => None,
@@ -268,7 +268,7 @@ impl Engine<'_, '_> {
                 self.queues.jump(task, procs, &self.situation);
             }
         }
-        self.hold_what_rests();
+        self.hold_resting();
         Ok(())
     }
 
@@ -292,14 +292,14 @@ impl Engine<'_, '_> {
                 self.queues.jump(task, procs, &self.situation);
             }
         }
-        self.hold_what_rests();
+        self.hold_resting();
     }
 
     /// A task waits where it is until whoever serves its hosts next is there; others in its queue go ahead.
     pub(super) fn await_stay(&mut self, task: TaskId, date: f64) {
         self.attempts.postpone_until(task, date);
         self.situation.tasks.set_awaits_retry(task, true);
-        self.hold_what_rests();
+        self.hold_resting();
     }
 
     /// Moves elsewhere what no policy has put on a host that is gone, since the policy would not learn of it.
@@ -410,7 +410,7 @@ impl Engine<'_, '_> {
         self.attempts.forget(&Resting::Task(task));
         if self.situation.tasks.awaits_retry(task) {
             self.situation.tasks.set_awaits_retry(task, false);
-            self.hold_what_rests();
+            self.hold_resting();
         }
     }
 
@@ -435,7 +435,7 @@ impl Engine<'_, '_> {
         self.attempts.newly_abandoned = true;
         self.forget_failures(task);
         self.attempts.placed_by_policy(task);
-        self.see_what_cannot_run();
+        self.update_blocked();
         self.recorder.counters.abandoned += 1;
         self.instant.events.push(Event::TaskAbandoned(task));
         self.log(Happening::TaskAbandoned { task, reason });
@@ -457,7 +457,7 @@ impl Engine<'_, '_> {
 
     /// Determines which tasks will never run: those that were abandoned, and what has not begun and depends on
     /// them. They leave their queues and do not count as open.
-    pub(super) fn see_what_cannot_run(&mut self) {
+    pub(super) fn update_blocked(&mut self) {
         let known: BTreeSet<TaskId> = self.situation.tasks.that_cannot_run().collect();
         if self.attempts.abandoned.is_empty() && known.is_empty() {
             return;

@@ -197,7 +197,7 @@ impl Engine<'_, '_> {
         let mut nodes: Vec<(Rest, Vec<Step>, usize)> = Vec::new();
         let mut rest = rest.clone();
         loop {
-            // Whoever fits and leaves no more than there was goes first.
+            // A task that fits and does not increase what is held goes first.
             let mut steps = self.steps(&rest, |step| (step.needs, step.leaves));
             steps.retain(|step| approx::le(step.needs, rest.capacity));
             if let Some(&free) = steps.iter().find(|step| step.leaves <= rest.live) {
@@ -263,7 +263,7 @@ impl Engine<'_, '_> {
         true
     }
 
-    /// When nothing runs and nobody is let in, the first task of the way continues, without one the task that
+    /// When nothing runs and no task is admitted, the first task of the order continues, without one the task that
     /// needs least; whether there is one.
     pub(super) fn let_one_pass(&mut self) -> Result<bool, BackendError> {
         let Some(place) = self.only_store() else { return Ok(false) };
@@ -299,7 +299,7 @@ impl Engine<'_, '_> {
         if !now.is_ready(task) {
             return None;
         }
-        // Somebody else has to stand back.
+        // Another task has to yield.
         self.queues.queue.iter().find(|queue| !queue.is_empty())?;
         let mut hosts = now.platform.host_ids().filter(|&h| now.computes(h) && now.fits(task, h));
         let host = hosts.next()?;

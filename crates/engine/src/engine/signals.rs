@@ -7,6 +7,7 @@ use slackline_model::{FileId, HostId, Placement, ProcId, Procs, TaskId};
 use slackline_react::{Event, FileCopy, TaskState, Transfers};
 
 impl Engine<'_, '_> {
+    /// The backend has completed an operation at the date `at`.
     pub(super) fn op_done(
         &mut self,
         op: OpId,
@@ -33,6 +34,7 @@ impl Engine<'_, '_> {
         }
     }
 
+    /// The backend has given up an operation. A failure that names a lost host is also the news of its loss.
     pub(super) fn op_failed(
         &mut self,
         op: OpId,
@@ -63,6 +65,7 @@ impl Engine<'_, '_> {
         }
     }
 
+    /// The backend has stopped an operation as requested.
     pub(super) fn op_cancelled(&mut self, op: OpId) {
         self.stir();
         self.drained_from_pools(op);
@@ -86,7 +89,7 @@ impl Engine<'_, '_> {
         self.give_back_to_pools(task);
         let (procs, since) = match self.situation.task(task).clone() {
             TaskState::Running { procs, since } => (procs, since),
-            // It was never told to run, but is done.
+            // The backend reported its end without its start.
             TaskState::Placed { procs } => {
                 self.log(Happening::TaskStarted { task, procs: procs.to_vec() });
                 let seconds = report.seconds.unwrap_or(0.0);
@@ -96,12 +99,12 @@ impl Engine<'_, '_> {
         };
         self.free(&procs);
         self.learn(task, &procs, report);
-        self.tell_supply(task, &procs, report);
+        self.notify_supply(task, &procs, report);
         self.complete(task, &procs, since, at)
     }
 
-    /// A task was to be stopped but came to its end before: where nobody has begun it again, the
-    /// result counts.
+    /// A task that was to be stopped had ended before that. Its result counts unless it has begun again, its files are
+    /// lost, or its workflow was abandoned.
     fn done_after_all(
         &mut self,
         task: TaskId,
@@ -119,7 +122,7 @@ impl Engine<'_, '_> {
         self.queues.remove(task);
         let since = (at - report.seconds.unwrap_or(0.0)).max(0.0);
         self.log(Happening::TaskStarted { task, procs: procs.to_vec() });
-        self.tell_supply(task, procs, report);
+        self.notify_supply(task, procs, report);
         self.complete(task, procs, since, at)?;
         self.break_off_orphans()
     }
@@ -145,7 +148,7 @@ impl Engine<'_, '_> {
         self.attempt_succeeded(task);
         self.teach_kind_memory(task);
         if after_all {
-            self.see_what_cannot_run();
+            self.update_blocked();
         }
         holders.hosts().iter().for_each(|&host| self.found_there(host, at));
         let workflow = self.situation.workflow.clone();
@@ -190,7 +193,7 @@ impl Engine<'_, '_> {
         let unneeded = |c: &FileCopy| c.from.is_some() && c.is_complete();
         let copies = &mut self.situation.copies[file.index()];
         let kept = copies.iter().filter(|c| !unneeded(c)).count();
-        // A new list of the right length: one that shrinks leaves a hole behind it that no list fits into.
+        // A new list of the exact length: shrinking many lists in place fragments the heap.
         let kept = Vec::with_capacity(kept);
         for copy in std::mem::replace(copies, kept) {
             if !unneeded(&copy) {
@@ -204,7 +207,7 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// A task broke off by itself.
+    /// An attempt at a task failed.
     fn task_failed(
         &mut self,
         task: TaskId,
@@ -228,7 +231,7 @@ impl Engine<'_, '_> {
             self.instant.open -= 1;
             return Ok(());
         }
-        self.see_what_cannot_run();
+        self.update_blocked();
         if self.situation.tasks.cannot_run(task) {
             return Ok(());
         }
@@ -236,6 +239,7 @@ impl Engine<'_, '_> {
             OpError::Lost { .. } => Ok(()),
             OpError::Memory { grant, peak } => self.ran_out_of_memory(task, procs, (*grant, *peak)),
             OpError::NotNow(_) => {
+                // The backend refused it for now: a delay, not a failure.
                 self.recorder.counters.failures -= 1;
                 self.put_off(task, procs);
                 Ok(())
@@ -255,8 +259,8 @@ impl Engine<'_, '_> {
         })
     }
 
-    /// Everything on the host is gone: what computes, what arrives, and what is there unless
-    /// the host keeps its data until it is back.
+    /// Takes a host away: its tasks and transfers fail, and its copies are lost, or kept aside until it is back if it
+    /// keeps its data.
     pub(super) fn host_lost(&mut self, host: HostId, keeps_data: bool) -> Result<(), BackendError> {
         if !keeps_data {
             let place = self.situation.place_of(host);
@@ -306,7 +310,7 @@ impl Engine<'_, '_> {
             self.transfer_lost(transfer)?;
         }
         self.rescue_moved();
-        // What several hosts share outlives each of them, what is on a store all.
+        // Shared storage outlives each of its hosts; a central store outlives all.
         let place = self.situation.place_of(host);
         let files = match self.situation.living_host(place) {
             None if !self.situation.central => self.situation.copies.len(),
@@ -353,7 +357,7 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// Rewound tasks that have not begun again and whose results are back are done.
+    /// Restores those of the tasks that were rewound, have not begun again, and whose results are back.
     fn restore_what_waits(&mut self, mut writers: Vec<TaskId>) -> Result<(), BackendError> {
         writers.sort_unstable();
         writers.dedup();
@@ -370,7 +374,7 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// A rewound task counts as done after all.
+    /// Counts a rewound task as done again: its results are back.
     pub(super) fn restore(&mut self, task: TaskId) -> Result<(), BackendError> {
         let Some(placement) = self.situation.earlier.remove(&task) else { return Ok(()) };
         self.queues.remove(task);
@@ -380,7 +384,7 @@ impl Engine<'_, '_> {
         self.recorder.counters.lost_seconds -= placement.seconds();
         self.situation.set_task(task, TaskState::Done(placement));
         self.situation.progress[task.index()] = 1.0;
-        self.see_what_cannot_run();
+        self.update_blocked();
         self.after_end(task)?;
         self.instant.events.push(Event::TaskRestored(task));
         self.log(Happening::TaskRestored { task });

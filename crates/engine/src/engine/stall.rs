@@ -1,4 +1,4 @@
-//! Whether something may still move, and in words why nothing does.
+//! Detection of stalled runs, and the reason as text.
 
 use super::Engine;
 use crate::backend::Liveness;
@@ -10,8 +10,8 @@ use slackline_model::{FileId, HostId, TaskId};
 const ROUNDS: usize = 10_000;
 
 impl Engine<'_, '_> {
-    /// Whether no event to come could help: nothing advances, nothing that is off or is stopped
-    /// comes back, nobody is about to decide, see, try again or arrive.
+    /// Whether the run has stalled for good: nothing advances, no host or level will recover, and no decision, observation,
+    /// retry or arrival is due.
     pub(super) fn is_stuck(&mut self) -> bool {
         if self.is_livelocked() {
             return true;
@@ -143,7 +143,7 @@ impl Engine<'_, '_> {
         }
         let missing = workflow.inputs(task).find(|&f| !self.situation.has_at(f, &holders));
         if missing.is_none()
-            && let Some(why) = self.lacks_in_words(task, procs)
+            && let Some(why) = self.describe_lack(task, procs)
         {
             return format!("'{name}' waits on {on}: {why}");
         }

@@ -53,7 +53,7 @@ impl Engine<'_, '_> {
         let bound = self.situation.pools.bind();
         self.situation.set_stay(host, stay);
         if !bound && self.situation.pools.bind() {
-            self.count_pools_again();
+            self.rebuild_pools();
         }
         self.told_backlogs = f64::NEG_INFINITY;
         self.attempts.end_pauses(self.situation.now);

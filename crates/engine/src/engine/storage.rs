@@ -4,9 +4,9 @@
 //! A task is let in as a whole: there must be room for all that it reads and writes beside what the
 //! tasks let in before read and write, and what is nowhere else. Then its inputs may come and it may
 //! start. Where there is none, it takes the room of those that have not started and come after it: those
-//! first in a queue come before all others, then the order of the plan, then the lower task. So somebody
-//! can always go on. Room is made by dropping files that also lie elsewhere, or that no task will read
-//! any more and that are no results, and that nobody who is let in reads, the least recently used first.
+//! first in a queue come before all others, then the order of the plan, then the lower task. So some
+//! task can always continue. Room is made by dropping files that are also elsewhere, or that no task will read
+//! any more and that are no results, and that no admitted task reads, the least recently used first.
 //! A request without room waits and is repeated after every event.
 //!
 //! On one bounded storage that all hosts share, a task is let in only if the others can still be done one at a time
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 pub(super) struct Stores {
     pub(super) of: BTreeMap<HostId, Store>,
-    /// Somebody found no room since it was last asked.
+    /// Some task found no room since the last check.
     refused: bool,
     /// The task that was let pass last when nothing else could go on, and how many were done then.
     pub(super) passed: Option<(TaskId, usize)>,
@@ -220,7 +220,7 @@ impl Engine<'_, '_> {
         self.stores.of.insert(place, store);
     }
 
-    /// Whether a file that is there also is elsewhere, and nobody sends it from there.
+    /// Whether a file that is there also is elsewhere, and no transfer reads it here.
     fn may_drop(&self, file: FileId, holders: &Holders) -> bool {
         let copies = &self.situation.copies[file.index()];
         let complete = copies.iter().any(|c| c.holders == *holders && c.is_complete());

@@ -33,7 +33,8 @@ impl Transfer {
 }
 
 impl Engine<'_, '_> {
-    /// Brings a file there, unless it is there or on its way; gives the transfer.
+    /// Starts a transfer of a file, unless one is under way; returns its number. None where no source is left, storage has
+    /// no room, or the transfer rests after a failure.
     pub(super) fn fetch(
         &mut self,
         file: FileId,
@@ -51,7 +52,7 @@ impl Engine<'_, '_> {
             let Some(from) = wanted.take().or_else(|| self.source_of(file, to)) else {
                 return Ok(None);
             };
-            // What went away unnoticed is noticed now.
+            // Copies may have disappeared unnoticed: check the source.
             let gone = from.hosts().iter().fold(false, |gone, &h| self.notice_gone(file, h) | gone);
             if !gone && self.begin_transfer(file, from, to)? {
                 return Ok(self.movements.arriving.get(&(file, to.clone())).copied());
@@ -59,7 +60,7 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// Asks the backend for a transfer; false where its source turned out to be gone.
+    /// Requests a transfer from the backend; false where its source turned out to be gone, so that another is to be tried.
     fn begin_transfer(
         &mut self,
         file: FileId,
@@ -82,7 +83,7 @@ impl Engine<'_, '_> {
             Err(OpError::Lost { host: Some(host), .. }) => {
                 self.operations.ops.remove(&op);
                 self.found_gone(host, self.situation.now)?;
-                return Ok(to.touches(host)); // no other source would do then
+                return Ok(to.touches(host)); // if the target is gone, no source helps
             }
             Err(error) => {
                 self.operations.ops.remove(&op);
@@ -114,7 +115,7 @@ impl Engine<'_, '_> {
         self.situation.now
     }
 
-    /// A copy that a migration left behind serves after all.
+    /// Counts a copy that a migration left behind as used.
     pub(super) fn count_if_left_behind(&mut self, file: FileId, holders: &Holders) {
         if let Some(used) = self.movements.left_behind.get_mut(&(file, holders.clone()))
             && !std::mem::replace(used, true)
@@ -123,8 +124,8 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// The plan's choice, else where the producer ran, else the nearest living copy; where a
-    /// transfer failed before only if there is no other.
+    /// The source of a transfer: that of the plan, else the host of the producer, else the copy of the shortest transfer
+    /// (ties: lower holders). Sources from which a transfer failed before are used only if there are no others.
     fn source_of(&self, file: FileId, to: &Holders) -> Option<Holders> {
         let all = || {
             let sources = self.situation.sources(file).filter(|s| !self.is_lost(s));
@@ -152,8 +153,8 @@ impl Engine<'_, '_> {
     pub(super) fn file_arrived(&mut self, id: u64, at: f64, report: &Report) {
         let Some(transfer) = self.movements.transfers.remove(&id) else { return };
         let Transfer { file, from, to, blocks, departure, .. } = transfer;
-        self.learn_way(departure.map(|departure| *departure), &blocks, at, report);
-        // Blocks of a file that weighs something else than stated differ by the same share.
+        self.learn_connection(departure.map(|departure| *departure), &blocks, at, report);
+        // Where the actual size differs from the stated one, all blocks are scaled alike.
         let stated: f64 = blocks.iter().map(|block| block.bytes).sum();
         let weighs = |bytes: f64| {
             let (_, all) = report.sizes.first()?;
@@ -189,7 +190,7 @@ impl Engine<'_, '_> {
         self.instant.events.push(Event::TransferFinished { file, to });
     }
 
-    /// A transfer broke off by itself: the policy is told, somebody may have to ask again.
+    /// A transfer failed: the policy is notified, and readers may request it again.
     pub(super) fn transfer_failed(&mut self, id: u64, error: &OpError) -> Result<(), BackendError> {
         let Some(transfer) = self.movements.transfers.get(&id) else { return Ok(()) };
         let (file, from, to) = (transfer.file, transfer.from.clone(), transfer.to.clone());
@@ -202,7 +203,7 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// Stops a transfer and forgets what had arrived of it.
+    /// Stops a transfer and discards the part that had arrived.
     pub(super) fn break_off(&mut self, id: u64, why: &str) -> Result<(), BackendError> {
         let Some(op) = self.end_transfer(id, why) else { return Ok(()) };
         if let Some(state) = self.operations.ops.get_mut(&op) {
@@ -212,10 +213,10 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// Forgets a transfer and what had arrived of it; gives its operation.
+    /// Removes a transfer and the part that had arrived; returns its operation.
     fn end_transfer(&mut self, id: u64, why: &str) -> Option<OpId> {
         let mut transfer = self.movements.transfers.remove(&id)?;
-        self.arrives_not(transfer.departure.take().map(|departure| *departure));
+        self.departure_failed(transfer.departure.take().map(|departure| *departure));
         let file = transfer.file;
         let share = self.measure(transfer.op);
         let received = share * transfer.bytes();
@@ -233,7 +234,7 @@ impl Engine<'_, '_> {
         Some(transfer.op)
     }
 
-    /// Transfers to where no task of the plan wants the file any more.
+    /// Stops transfers to hosts where no task of the plan reads the file any more.
     pub(super) fn break_off_orphans(&mut self) -> Result<(), BackendError> {
         let workflow = self.situation.workflow.clone();
         let wanted = |t: &Transfer| {
@@ -256,9 +257,9 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// The share of a transfer that has passed by what was learnt of its way, where the backend has no
-    /// better means than the time.
-    pub(super) fn learnt_passed(&self, id: u64) -> Option<f64> {
+    /// The share of a transfer that is done, extrapolated from its time and the learned bandwidth, where the backend
+    /// cannot measure it.
+    pub(super) fn learned_passed(&self, id: u64) -> Option<f64> {
         let transfer = self.movements.transfers.get(&id).filter(|_| self.abilities.guesses)?;
         let elapsed = self.situation.now - transfer.departure.as_ref()?.date();
         let whole = self.situation.view.network.together(transfer.blocks.iter().copied());
@@ -274,6 +275,7 @@ impl Engine<'_, '_> {
     pub(super) fn transfer_lost(&mut self, id: u64) -> Result<(), BackendError> {
         if let Some(op) = self.movements.transfers.get(&id).map(|t| t.op) {
             self.operations.ops.remove(&op);
+            // Only the variant is read: the loss of the host is known already.
             let error = OpError::Lost { host: Some(HostId(0)), why: "a host is gone".to_string() };
             self.transfer_failed(id, &error)?;
         }

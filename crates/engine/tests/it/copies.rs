@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::told::Told;
+use common::told::ExtraSignals;
 use common::{grid, with_backend, workflow};
 use slackline_engine::{Ending, Execution, Signal, SignalKind};
 use slackline_model::trace::Happening;
@@ -22,7 +22,7 @@ fn a_loss_that_is_told_late_does_not_touch_what_is_on_its_way() {
         let lost = SignalKind::CopyLost { file: FileId(0), host: HostId(1) };
         let mut policy = StaticPlan::new(find("heft").unwrap(), Transfers::Push);
         let outcome = with_backend(&w, &p, "fifo", |backend| {
-            let mut told = Told::new(backend, vec![Signal { at, what: lost }]);
+            let mut told = ExtraSignals::new(backend, vec![Signal { at, what: lost }]);
             let execution = Execution::new(Arc::new(w.clone()), Arc::new(p.clone()));
             execution.run(&mut policy, &mut told).unwrap()
         });

@@ -258,7 +258,7 @@ fn a_decision_that_breaks_a_rule_is_refused_with_the_rule() {
         (start(1, &[]), "'v1' is given 0 processors"),
         (Decision::Cancel(TaskId(2)), "'v2' has not begun"),
         (Decision::Rewind(vec![TaskId(0)]), "only tasks that are done can be rewound"),
-        (Decision::Copy { file, from: None, to: host }, "nobody has the file"),
+        (Decision::Copy { file, from: None, to: host }, "no host has the file"),
         (Decision::Drop { file, host }, "there is no complete copy to drop"),
         (Decision::WakeAt(0.0), "cannot wake at 0: it is 0 already"),
         (Decision::WakeAt(f64::NAN), "cannot wake at NaN"),
@@ -299,10 +299,10 @@ fn a_trace_can_be_told_and_kept_without_levels() {
     assert!(all.records().iter().any(|r| r.what.is_level()));
     let work: Vec<&Record> = all.records().iter().filter(|r| !r.what.is_level()).collect();
     let mut told = Vec::new();
-    let kept = run(Recording::KeepWorkAndTell(&mut |record| told.push(record.clone())));
+    let kept = run(Recording::KeepWorkAndStream(&mut |record| told.push(record.clone())));
     assert_eq!((told.as_slice(), kept.records().iter().collect()), (all.records(), work));
     told.clear();
-    let kept = run(Recording::Tell(&mut |record| told.push(record.clone())));
+    let kept = run(Recording::Stream(&mut |record| told.push(record.clone())));
     assert_eq!((told.as_slice(), kept.records().len()), (all.records(), 0));
 }
 

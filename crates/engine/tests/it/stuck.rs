@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::late::Manners;
+use common::late::Disorder;
 use common::world::World;
 use slackline_engine::{Dispatch, Ending};
 use slackline_react::Transfers;
@@ -14,17 +14,17 @@ fn endings(world: &World, names: &[&str]) -> Vec<(&'static str, Ending)> {
     endings_with(world, names, None)
 }
 
-/// The same behind a backend with such manners.
+/// The same behind a backend with such disorder.
 fn endings_with(
     world: &World,
     names: &[&str],
-    manners: Option<Manners>,
+    disorder: Option<Disorder>,
 ) -> Vec<(&'static str, Ending)> {
     let wanted = |name: &str| names.is_empty() || names.contains(&name);
     let policies = world.policies().filter(|(name, _)| wanted(name));
     let end = |(name, mut policy): (&'static str, Box<dyn slackline_react::Policy>)| {
-        let (outcome, seen) = world.watched(name, policy.as_mut(), manners);
-        world.replay(&outcome, &seen, manners.is_some()).unwrap();
+        let (outcome, seen) = world.watched(name, policy.as_mut(), disorder);
+        world.replay(&outcome, &seen, disorder.is_some()).unwrap();
         (name, outcome.ending)
     };
     policies.map(end).collect()
@@ -34,8 +34,8 @@ fn all_finish(world: &World, names: &[&str]) {
     all_finish_with(world, names, None);
 }
 
-fn all_finish_with(world: &World, names: &[&str], manners: Option<Manners>) {
-    for (name, ending) in endings_with(world, names, manners) {
+fn all_finish_with(world: &World, names: &[&str], disorder: Option<Disorder>) {
+    for (name, ending) in endings_with(world, names, disorder) {
         assert_eq!(ending, Ending::Finished, "{name}");
     }
 }
@@ -226,7 +226,7 @@ fn inputs_follow_a_task_that_is_rescued() {
             &[(0, 3, 0.0), (1, 2, 0.0), (1, 3, 6.0), (0, 2, 1.0)],
         )
     };
-    let manners = Manners {
+    let disorder = Disorder {
         seed: 1_646_539_180_799_364_326,
         late: 3.0,
         failing: 12,
@@ -235,7 +235,7 @@ fn inputs_follow_a_task_that_is_rescued() {
         silence: Some((11.0, 2.0)),
         keeps_all: false,
     };
-    all_finish_with(&world, &["slackline"], Some(manners));
+    all_finish_with(&world, &["slackline"], Some(disorder));
 }
 
 /// A task fails while a plan is thought of in which it runs, and which says nothing of it: it stays where it is
@@ -276,7 +276,7 @@ fn a_plan_that_is_older_than_a_failure_does_not_take_the_task_away() {
         retries: 60,
         ..World::still(times, &edges)
     };
-    let manners = Manners {
+    let disorder = Disorder {
         seed: 4_257_838_586_439_539_596,
         late: 3.0,
         failing: 15,
@@ -285,7 +285,7 @@ fn a_plan_that_is_older_than_a_failure_does_not_take_the_task_away() {
         silence: None,
         keeps_all: true,
     };
-    all_finish_with(&world, &["always"], Some(manners));
+    all_finish_with(&world, &["always"], Some(disorder));
 }
 
 /// The news of an outage come when the host is back and has taken a task on that has not begun: nobody else
@@ -298,7 +298,7 @@ fn a_processor_drains_though_its_host_was_gone() {
         ..World::still(vec![vec![2.0]; 4], &[(0, 1, 1.0)])
     };
     for seed in 0..40 {
-        let manners = Manners {
+        let disorder = Disorder {
             seed,
             late: 3.0,
             failing: 0,
@@ -307,7 +307,7 @@ fn a_processor_drains_though_its_host_was_gone() {
             silence: None,
             keeps_all: false,
         };
-        all_finish_with(&world, &["static", "just-in-time"], Some(manners));
+        all_finish_with(&world, &["static", "just-in-time"], Some(disorder));
     }
 }
 
@@ -383,7 +383,7 @@ fn who_waits_for_what_is_done_again_lets_others_pass() {
         retries: 60,
         ..World::still(times, &[(1, 3, 8.0), (2, 4, 7.0)])
     };
-    let manners = Manners {
+    let disorder = Disorder {
         seed: 8_575_048_056_678_823_865,
         late: 0.0,
         failing: 16,
@@ -392,7 +392,7 @@ fn who_waits_for_what_is_done_again_lets_others_pass() {
         silence: Some((11.0, 2.0)),
         keeps_all: false,
     };
-    all_finish_with(&world, &["work-queue"], Some(manners));
+    all_finish_with(&world, &["work-queue"], Some(disorder));
 }
 
 /// Nobody answers for six of every twenty seconds: what is tried again after long rests is not always tried then.
@@ -404,7 +404,7 @@ fn long_rests_differ() {
         retries: 60,
         ..World::still(times, &[(2, 5, 0.0), (2, 3, 0.0)])
     };
-    let manners = Manners {
+    let disorder = Disorder {
         seed: 210_513_283_873_082_115,
         late: 0.5,
         failing: 19,
@@ -413,7 +413,7 @@ fn long_rests_differ() {
         silence: Some((20.0, 6.0)),
         keeps_all: true,
     };
-    all_finish_with(&world, &["slackline"], Some(manners));
+    all_finish_with(&world, &["slackline"], Some(disorder));
 }
 
 /// A policy that looks every 7 s takes work back at 35, for which it counts on a file that has been gone since an

@@ -1,4 +1,4 @@
-//! Jobs of Slurm's accounting as somebody asked for them: `sacct --parsable2` with whatever columns, and
+//! Jobs of Slurm's accounting with the columns that the user selected: `sacct --parsable2`, and
 //! `sacct --json`. What a listing does not have is unknown; [`super::sacct`] asks for certain columns and refuses
 //! other listings.
 

@@ -1,5 +1,4 @@
-//! Logs of batch systems: which jobs were submitted when, by whom, what they asked for and how
-//! long they ran.
+//! Logs of batch systems: jobs with their submissions, users, requests and run times.
 //!
 //! Two formats: the Standard Workload Format of the Parallel Workloads Archive ([`swf`]) and the
 //! accounting of Slurm as `sacct --parsable2` prints it ([`sacct`]). Either may be compressed with gzip.

@@ -38,7 +38,7 @@ pub(super) fn write(workflow: &Workflow) -> Result<String> {
         let mut links = Map::new();
         for (number, name) in named_files(workflow, workflow.inputs(task)).enumerate() {
             let Some(from) = source.get(name) else {
-                return Err(FormatError::new(format!("nobody writes the file '{name}'")));
+                return Err(FormatError::new(format!("no task writes the file '{name}'")));
             };
             let id = format!("i{number}");
             staged.push(json!({"entryname": name, "entry": format!("$(inputs.{id})")}));

@@ -127,7 +127,7 @@ fn shell(workflow: &Workflow, task: TaskId) -> Result<String> {
     let name = workflow.task_name(task);
     let Some(command) = workflow.command(task) else {
         return Err(FormatError::new(format!("task '{name}' has no command")).with_help(
-            "generate --runnable gives tasks commands that compute as long as they should",
+            "the workflow, or the records it was read from, must have the commands; generate --runnable makes some",
         ));
     };
     let line = match command.shell_line() {

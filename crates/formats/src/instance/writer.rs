@@ -323,7 +323,7 @@ fn write_control(control: &Control, out: &mut dyn Write) -> std::io::Result<()> 
     let stated = control.edges().iter().map(|e| (e.from, e.to, e.bytes.unwrap_or(0.0)));
     let mut edges: Vec<(Item, Item, f64)> = stated.collect();
     if !control.file_uses().is_empty() {
-        // Files have no place here; what waits for whom because of them has.
+        // The format has no files for control parts: the dependencies that follow from them are written.
         for region in control.regions() {
             for (item, before) in region.items.iter().zip(&region.before) {
                 edges.extend(before.iter().map(|b| (*b, *item, 0.0)));

@@ -1,4 +1,5 @@
-//! From the tables of a file to a platform.
+//! Lowering: from the tables of a file to a platform. Tables are taken in an order in which everything exists
+//! before it is named: zones, links, machines, then routes and whatever refers to them.
 
 use super::schema::{
     Bandwidth, BillingTable, Bytes, ClusterTable, DiskBandwidth, DiskTable, File, FollowTable,
@@ -25,7 +26,7 @@ use toml::Spanned;
 pub(super) const BANDWIDTH: f64 = 1.25e8;
 /// Default latency of links: 100 us.
 pub(super) const LATENCY: f64 = 1e-4;
-/// Bandwidth between a cluster and the router it hangs on: 10 Gbit/s.
+/// Bandwidth between a cluster and the router around it: 10 Gbit/s.
 pub(super) const UPLINK: f64 = 1.25e9;
 /// The zone around all others in the short form.
 pub(super) const WORLD: &str = "world";
@@ -35,7 +36,7 @@ pub(super) fn router_of(zone: &str) -> String {
     format!("{zone}/router")
 }
 
-/// The name of the link by which a member hangs on the router around it.
+/// The name of the link between a member of the short form and the router around it.
 pub(super) fn link_of(member: &str) -> String {
     format!("{member}/link")
 }
@@ -117,6 +118,7 @@ macro_rules! machine_of {
 }
 
 impl<'a> Lowering<'a> {
+    /// Turns errors of the builder into errors at a byte offset of the text.
     fn at(&self, offset: usize) -> impl Fn(PlatformError) -> FormatError + 'a {
         let text = self.text;
         move |error| FormatError::at_offset(text, offset, error)
@@ -254,6 +256,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
+    /// Fails where a file without zones (the short form) has routers or routes.
     fn refuse_long_form<T>(
         &self,
         routers: &Ordered<T>,
@@ -283,6 +286,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// The bandwidth and latency of a link: its own, else those of `[network]`, else the defaults.
     fn shape(&self, bandwidth: Option<Bandwidth>, latency: Option<Seconds>) -> LinkShape {
         LinkShape {
             bandwidth: bandwidth.or(self.network.bandwidth).map_or(BANDWIDTH, |b| b.0),
@@ -398,11 +402,11 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A link by name; the upper half of a split-duplex one.
+    /// A link by name; of a split-duplex one the upward half.
     fn link(&self, name: &str, offset: usize) -> Result<LinkId> {
         let link = self.builder.link(name);
-        let upper = || self.builder.link(&format!("{name}_UP"));
-        link.or_else(|error| upper().map_err(|_| error)).map_err(self.at(offset))
+        let upward = || self.builder.link(&format!("{name}_UP"));
+        link.or_else(|error| upward().map_err(|_| error)).map_err(self.at(offset))
     }
 
     fn profile(&self, name: &Option<String>, offset: usize) -> Result<Option<Arc<Profile>>> {
@@ -435,7 +439,7 @@ impl<'a> Lowering<'a> {
                 return Err(self.fail(offset, message));
             }
             (Some(price), None) => price,
-            // Whole machines are rented by the hour; inside, one core costs its share.
+            // The price of the whole machine, as clouds state it; the platform has that of a core and second.
             (None, Some(hourly)) => hourly / 3600.0 / f64::from(spec.cores.max(1)),
             (None, None) => 0.0,
         };
@@ -449,6 +453,7 @@ impl<'a> Lowering<'a> {
         Ok(spec)
     }
 
+    /// Adds a machine, and in the `short` form without a `matrix` its link to the router around it.
     fn add_host(&mut self, named: Named<HostTable>, matrix: bool, short: bool) -> Result<()> {
         let Named { name, offset, table } = named;
         let fail = self.at(offset);
@@ -478,6 +483,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
+    /// Adds a cluster, of a `matrix` only its machines, and in the `short` form its uplink.
     fn add_cluster(&mut self, named: Named<ClusterTable>, matrix: bool, short: bool) -> Result<()> {
         let Named { name, offset, table } = named;
         let fail = self.at(offset);
@@ -552,10 +558,10 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// Lets one machine or one link follow profiles of its own.
+    /// A `[[follow]]` table: profiles of one machine or one link of a cluster. The bandwidth and latency of a link may
+    /// also be quantities, for a link unlike the others of its cluster; the name of a profile wins.
     fn follow(&mut self, offset: usize, table: FollowTable) -> Result<()> {
         let fail = self.at(offset);
-        // A link follows a profile, or is not like the others.
         let figure = |text: &Option<String>, quantity: Quantity| {
             let text = text.as_ref().filter(|text| !self.profiles.contains_key(*text))?;
             let value = quantity.parse(text).ok()?;
@@ -602,6 +608,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// The machines of a cluster as hosts of a zone without routes.
     fn add_machines(&mut self, parent: ZoneId, spec: &ClusterSpec, offset: usize) -> Result<()> {
         let fail = self.at(offset);
         let count = spec.count();
@@ -663,7 +670,7 @@ impl<'a> Lowering<'a> {
         let stock = table.stock.as_deref().map(StockDisk::named).transpose().map_err(wrong)?;
         let missing = |what: &str| wrong(format!("disk `{}`: there is no `{what}`", table.name));
         let model = table.model.map(ModelTable::model);
-        // A model that names bandwidths needs no others.
+        // Bandwidths come from the table, else from its model, else from the stock definition.
         let own = model.as_ref().and_then(DiskModel::bandwidths);
         let bandwidth = |given: Option<DiskBandwidth>, own: Option<f64>, stock: Option<f64>| {
             given.map(|bandwidth| bandwidth.0).or(own).or(stock)
@@ -716,7 +723,7 @@ impl<'a> Lowering<'a> {
 /// A dense table of one value or of rows; `None` if the rows are not square.
 fn spread<T>(from: OneOrRows<T>, hosts: usize, get: impl Fn(&T) -> f64) -> Option<Box<[f64]>> {
     match from {
-        // A table per pair of hosts only exists if the file wrote the other one out.
+        // Squared only where the other quantity has rows, so the size of the file bounds it.
         OneOrRows::One(value) => Some(vec![get(&value); hosts.checked_mul(hosts)?].into()),
         OneOrRows::Rows(rows) => {
             let square = rows.len() == hosts && rows.iter().all(|row| row.len() == hosts);
@@ -764,7 +771,8 @@ fn routing(word: RoutingWord) -> RoutingKind {
     }
 }
 
-/// The first topology named wins: a file with two is refused by the number of hosts.
+/// The topology of a cluster; torus wins over fat tree over dragonfly. A file with two of them fails later, unless
+/// both have as many hosts as the cluster.
 fn topology(table: &ClusterTable) -> Topology {
     if let Some(dimensions) = &table.torus {
         return Topology::Torus(dimensions.clone());
@@ -787,7 +795,7 @@ fn topology(table: &ClusterTable) -> Topology {
     }
 }
 
-/// `1-8,12`.
+/// Inclusive ranges of a list such as `1-8,12`; none where it is no such list.
 fn numbers(text: &str) -> Option<Vec<(u32, u32)>> {
     text.split(',')
         .map(|part| {
@@ -806,8 +814,9 @@ fn shared(properties: &Ordered<String>) -> Option<Arc<Properties>> {
     (!properties.is_empty()).then(|| Arc::new(pairs(properties)))
 }
 
-/// Arguments of `sbatch` that follow from the demands of tasks and hosts, or have members of their own.
-const FOLLOWING: [(&str, &str); 12] = [
+/// Arguments of `sbatch` that must not be given as such: they follow from the demands of tasks and hosts, or have
+/// members of their own.
+const RESERVED: [(&str, &str); 12] = [
     ("--mem", "memory"),
     ("--mem-per-cpu", "memory"),
     ("--gres", "devices"),
@@ -826,7 +835,7 @@ const FOLLOWING: [(&str, &str); 12] = [
 fn batch_options(table: SlurmTable, path: &str) -> Result<BatchOptions> {
     for word in &table.sbatch {
         let name = word.split(['=', ' ']).next().unwrap_or_default();
-        let Some((_, why)) = FOLLOWING.iter().find(|(known, _)| *known == name) else { continue };
+        let Some((_, why)) = RESERVED.iter().find(|(known, _)| *known == name) else { continue };
         let error = FormatError::in_path(
             format!("{path}.sbatch"),
             format!("'{word}' is asked for already"),

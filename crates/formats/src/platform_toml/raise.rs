@@ -1,4 +1,5 @@
-//! From a platform to the tables of a file.
+//! Raising: from a platform to the tables of a file, the inverse of [`lower`](super::lower). The short form is
+//! written where it represents the platform exactly, else the long one.
 
 use super::lower::{BANDWIDTH, LATENCY, UPLINK, WORLD, link_of, router_of};
 use super::schema::{
@@ -90,13 +91,14 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
         return None;
     }
     let site_of = |zone: ZoneId| (zone.0 != 0).then(|| platform.zone(zone).name.to_string());
-    let hanging = |name: &str| {
+    // The link by which a member is connected to the router around it, whole or its upward half.
+    let uplink_of = |name: &str| {
         let link = link_of(name);
         platform.link_named(&link).or_else(|| platform.link_named(&format!("{link}_UP")))
     };
     // The latency of an uplink can only be given for the whole network.
     let mut clusters = platform.zones().iter().filter(|zone| zone.cluster.is_some());
-    if let Some(link) = clusters.find_map(|zone| hanging(&zone.name)) {
+    if let Some(link) = clusters.find_map(|zone| uplink_of(&zone.name)) {
         raising.latency = platform.link(link).latency;
         if raising.latency != LATENCY {
             let latency = Some(Seconds(raising.latency));
@@ -108,13 +110,13 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
         if let Some(cluster) = &zone.cluster {
             let mut table = raising.cluster(id, &cluster.0);
             table.site = zone.parent.and_then(site_of);
-            if let Some(link) = hanging(&zone.name) {
+            if let Some(link) = uplink_of(&zone.name) {
                 let bandwidth = platform.link(link).bandwidth;
                 table.uplink = (bandwidth != UPLINK).then_some(Bandwidth(bandwidth));
             }
             raising.file.cluster.push(&*zone.name, table);
         } else if zone.parent == Some(ZoneId(0)) {
-            let link = hanging(&zone.name).map(|link| platform.link(link));
+            let link = uplink_of(&zone.name).map(|link| platform.link(link));
             raising.file.site.push(
                 &*zone.name,
                 SiteTable {
@@ -135,7 +137,7 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
         if platform.zone(host.zone).cluster.is_none() {
             let mut table = raising.host(id);
             table.site = site_of(host.zone);
-            if let Some(link) = hanging(&host.name).map(|link| platform.link(link)) {
+            if let Some(link) = uplink_of(&host.name).map(|link| platform.link(link)) {
                 table.bandwidth = unless(link.bandwidth, BANDWIDTH).map(Bandwidth);
                 table.latency = unless(link.latency, raising.latency).map(Seconds);
             }
@@ -144,7 +146,7 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
     }
     for zone in platform.zones() {
         for route in zone.declared_routes() {
-            raising.drawn_link(zone, route)?;
+            raising.link_between(zone, route)?;
         }
     }
     raising.disks();
@@ -152,6 +154,7 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
     Some(raising.file)
 }
 
+/// A value to write: none where it is the default.
 fn unless(value: f64, default: f64) -> Option<f64> {
     (value != default).then_some(value)
 }
@@ -167,10 +170,13 @@ fn ordered(properties: Option<&Arc<Properties>>) -> Ordered<String> {
 struct Raising<'a> {
     platform: &'a Platform,
     file: File,
+    /// Per link: whether the table of a cluster stands for it.
     in_cluster: Vec<bool>,
+    /// Names of profiles that were written, by address: hosts that share one in memory share it in the file.
     profiles: HashMap<*const Profile, String>,
+    /// Billing at the head of the file, the default of all machines.
     billing: Billing,
-    /// Default latency.
+    /// Default latency of links in seconds.
     latency: f64,
 }
 
@@ -219,7 +225,7 @@ impl<'a> Raising<'a> {
             }),
             Network::Matrix(matrix) => {
                 let hosts = || platform.host_ids();
-                // The diagonal means nothing; it is written as what it costs.
+                // The diagonal has no effect; it is written as the matrix answers for it (free), so that the table is square.
                 let rates = |a| hosts().map(move |b| MaybeFree(matrix.bandwidth(a, b))).collect();
                 let delays = |a| hosts().map(move |b| Seconds(matrix.latency(a, b))).collect();
                 Some(MatrixTable {
@@ -277,8 +283,9 @@ impl<'a> Raising<'a> {
         self.file.link.push(stem(link), table);
     }
 
-    /// A route of the short form that is no default: a link with `between`.
-    fn drawn_link(&mut self, zone: &Zone, route: &DeclaredRoute) -> Option<()> {
+    /// A route of the short form as a link with `between`, unless it is a default uplink; none where the
+    /// short form cannot represent it.
+    fn link_between(&mut self, zone: &Zone, route: &DeclaredRoute) -> Option<()> {
         let platform = self.platform;
         let [link] = route.links[..] else { return None };
         let link = platform.link(link);
@@ -317,7 +324,7 @@ impl<'a> Raising<'a> {
         Some(name.clone())
     }
 
-    /// The name of its class, if it is not the one it would get anyway.
+    /// The name of a class, unless it is the one that the builder would choose: that of its zone or first host.
     fn class_name(&self, class: &Class) -> Option<String> {
         let zone = self.platform.zone(class.zone);
         let first = class.hosts.first().map(|&host| &*self.platform.host(host).name);
@@ -371,7 +378,8 @@ impl<'a> Raising<'a> {
     /// Collects the profiles of single machines and links of clusters, which no table of a cluster can contain.
     fn followers(&mut self) {
         let platform = self.platform;
-        let is_said = |of: fn(&Host) -> &Option<Arc<Profile>>| -> Vec<bool> {
+        // Per zone: whether the tables of its hosts or of the cluster have the profile already.
+        let is_written = |of: fn(&Host) -> &Option<Arc<Profile>>| -> Vec<bool> {
             let zones = platform.zones().iter().enumerate();
             zones
                 .map(|(z, zone)| {
@@ -379,11 +387,12 @@ impl<'a> Raising<'a> {
                 })
                 .collect()
         };
-        let (availability, state) = (is_said(|h| &h.availability), is_said(|h| &h.state));
+        let (availability, state) = (is_written(|h| &h.availability), is_written(|h| &h.state));
         for host in platform.hosts() {
             let zone = host.zone.index();
-            let own =
-                |said: bool, profile: &Option<Arc<Profile>>| profile.clone().filter(|_| !said);
+            let own = |written: bool, profile: &Option<Arc<Profile>>| {
+                profile.clone().filter(|_| !written)
+            };
             let table = FollowTable {
                 availability: self.profile(&own(availability[zone], &host.availability)),
                 state: self.profile(&own(state[zone], &host.state)),
@@ -398,9 +407,9 @@ impl<'a> Raising<'a> {
             if !self.in_cluster[index] {
                 continue;
             }
-            // Both halves of a link are named by the first.
+            // The upward half is written for both.
             let half = link.duplex == Some(Duplex::Down);
-            let (rate, delay) = if half { (None, None) } else { self.unlike_others(index, link) };
+            let (rate, delay) = if half { (None, None) } else { self.own_figures(index, link) };
             let table = FollowTable {
                 bandwidth: self.profile(&link.bandwidth_profile).or(rate),
                 latency: self.profile(&link.latency_profile).or(delay),
@@ -414,16 +423,16 @@ impl<'a> Raising<'a> {
         }
     }
 
-    /// Bandwidth and latency of a link of a cluster, where they differ from those of its cluster.
-    fn unlike_others(&self, index: usize, link: &Link) -> (Option<String>, Option<String>) {
+    /// Bandwidth and latency of a link of a cluster as text, where they differ from those of its cluster.
+    fn own_figures(&self, index: usize, link: &Link) -> (Option<String>, Option<String>) {
         let mut clusters = self.platform.zones().iter().filter_map(|zone| zone.cluster.as_ref());
         let Some(cluster) = clusters.find(|cluster| cluster.1.contains(&(index as u32))) else {
             return (None, None);
         };
         let spec = &cluster.0;
         let backbone = spec.backbone.map(|(shape, _)| shape);
-        let said = [Some(spec.link), backbone, spec.loopback];
-        let shapes = || said.iter().flatten();
+        let stated = [Some(spec.link), backbone, spec.loopback];
+        let shapes = || stated.iter().flatten();
         let limiter = spec.limiter == Some(link.bandwidth);
         let alike = shapes().any(|s| (s.bandwidth, s.latency) == (link.bandwidth, link.latency));
         if alike || limiter {
@@ -555,7 +564,7 @@ fn windows(own: Option<&HostResources>) -> Vec<(Seconds, Seconds)> {
     windows.iter().map(|&(from, to)| (Seconds(from), Seconds(to))).collect()
 }
 
-/// A link whose directions change in ways that no file can represent.
+/// A split-duplex link whose two directions have different profiles, which no file can represent.
 pub(super) fn lopsided(platform: &Platform) -> Option<&Link> {
     let same = |a: &Option<Arc<Profile>>, b: &Option<Arc<Profile>>| match (a, b) {
         (Some(a), Some(b)) => a == b,
@@ -583,12 +592,12 @@ fn shared(
     hosts.all(|host| of(host).as_ref().is_some_and(|p| Arc::ptr_eq(p, &first))).then_some(first)
 }
 
-/// From when on a profile with a prelude repeats.
+/// The date from which a profile repeats; none where it does so from the start, or not at all.
 fn repeat_from(profile: &Profile) -> Option<Seconds> {
     (profile.prelude() > 0).then(|| Seconds(profile.events()[profile.prelude()].date))
 }
 
-/// The name a link was declared with.
+/// The name with which a link was declared: without `_UP` or `_DOWN`.
 fn stem(link: &Link) -> &str {
     match link.duplex {
         Some(Duplex::Up) => link.name.strip_suffix("_UP").unwrap_or(&link.name),

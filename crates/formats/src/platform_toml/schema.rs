@@ -543,7 +543,7 @@ macro_rules! quantities {
 
 quantities!(Speed, Bandwidth, Bytes, Seconds);
 
-/// Bandwidth of a storage, written in bytes: one in bits looks like a slip.
+/// Bandwidth of a storage, written in bytes per second: bits are usual for networks and would look like a mistake.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct DiskBandwidth(pub(crate) f64);
 

@@ -48,7 +48,7 @@ impl<'a> Attributes<'a> {
         FormatError::at_offset(self.text, self.offset, format!("<{}>: {message}", self.element))
     }
 
-    /// The first of `names` that is given: version 3 and 4 call one thing differently.
+    /// The first of `names` that is given: versions 3 and 4 have different names for the same attribute.
     pub(super) fn get(&self, names: &[&str]) -> Option<&str> {
         let found = names.iter().find_map(|name| self.list.iter().find(|(key, _)| key == name));
         found.map(|(_, value)| value.as_str())

@@ -88,7 +88,7 @@ fn bandwidth(value: f64) -> Option<String> {
     some(Quantity::Bandwidth.write(value))
 }
 
-/// The bandwidth of a storage, in bytes: one in bits looks like a slip.
+/// The bandwidth of a storage in bytes per second: bits are usual for networks and would look like a mistake.
 fn disk_bandwidth(value: f64) -> Option<String> {
     some(Quantity::write_in_bytes(value))
 }

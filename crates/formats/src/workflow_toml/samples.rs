@@ -1,8 +1,8 @@
 //! Tasks for many samples: `[samples]`, `[params]` and `foreach`, expanded before the file is read as a workflow.
 //!
-//! Rows come from a sheet, or from lists, each of which is a dimension of its own; together they form a product that
-//! is never written out. An instance of a task sees the rows that agree with its `foreach` columns. A placeholder
-//! in one of its lists of files stands for every value there, anywhere else for the only one.
+//! A *dimension* is a set of rows: those of the sheet are one, each list is another, and the samples are the product
+//! of all, which is never written out. An instance of a task sees the rows that agree with its `foreach` columns. In
+//! its lists of files a placeholder stands for every value among these rows; anywhere else there must be one value.
 
 use crate::csv::{Csv, CsvColumn};
 use crate::document::{Definition, Parameter, Template};
@@ -17,10 +17,10 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 /// Most tasks that one definition may stand for, and most names that one entry of a list may.
-const MOST: usize = 10_000_000;
+const LIMIT: usize = 10_000_000;
 
-/// Values that are named in messages.
-const NAMED: usize = 3;
+/// Most values that a message lists.
+const LISTED: usize = 3;
 
 /// Placeholders of every command: the files of its task.
 const FILES: [&str; 2] = ["inputs", "outputs"];
@@ -88,10 +88,11 @@ pub(super) fn expand<'t>(
     Ok((expanded, definition, expander.warnings))
 }
 
-/// Columns whose values belong together row by row.
+/// Columns with common rows: those of the sheet, or the one of a list.
 struct Dimension {
     names: Vec<String>,
     columns: Vec<CsvColumn>,
+    /// Number of rows.
     rows: usize,
     /// Lines of the sheet on which its rows are; empty for a list.
     lines: Vec<usize>,
@@ -100,11 +101,13 @@ struct Dimension {
 /// The rows that one task sees of every dimension.
 struct Scope<'s> {
     rows: Vec<&'s [u32]>,
+    /// Name of the task in messages; empty outside of tasks.
     task: &'s str,
 }
 
-/// A task as it is written, and the names that it expands to.
+/// The names to which a task of the file expands.
 struct Pattern {
+    /// Its name with placeholders; those of `foreach` are appended where it has none.
     name: String,
     foreach: Vec<Column>,
 }
@@ -125,12 +128,14 @@ enum Piece<'a> {
 /// Meaning of a placeholder.
 #[derive(Clone, Copy)]
 enum Meaning {
+    /// Index of a parameter.
     Parameter(usize),
     Column(Column),
+    /// Index into [`FILES`].
     Files(usize),
 }
 
-/// Treatment of a value where it is put.
+/// Kind of text into which a value is inserted.
 #[derive(Clone, Copy, PartialEq)]
 enum Style {
     Plain,
@@ -193,7 +198,7 @@ enum Quotes {
     Double,
 }
 
-/// The state of the quotes behind a piece of a shell line.
+/// The state of the quotes after a piece of a shell line that begins in a state.
 fn quotes_after(mut state: Quotes, text: &str) -> Quotes {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -478,12 +483,12 @@ impl<'t> Expander<'t> {
                     values.push(column.text(row as usize));
                 }
             }
-            let more = if values.len() > NAMED { ", …" } else { "" };
+            let more = if values.len() > LISTED { ", …" } else { "" };
             let message = format!(
                 "{}{{{name}}} has {} values here: {}{more}",
                 of_task(scope.task),
                 values.len(),
-                values[..values.len().min(NAMED)].join(", ")
+                values[..values.len().min(LISTED)].join(", ")
             );
             let help = format!(
                 "foreach = \"{name}\" makes a task for each; {{inputs}} and {{outputs}} in a command are all files of the task"
@@ -632,8 +637,8 @@ impl<'t> Expander<'t> {
             choices.push(distinct);
         }
         let count = choices.iter().try_fold(1usize, |n, rows| n.checked_mul(rows.len()));
-        let Some(count) = count.filter(|&count| count <= MOST) else {
-            return Err(self.error(span, format!("\"{text}\" stands for more than {MOST} names")));
+        let Some(count) = count.filter(|&count| count <= LIMIT) else {
+            return Err(self.error(span, format!("\"{text}\" stands for more than {LIMIT} names")));
         };
         let mut all = Vec::with_capacity(count);
         for number in 0..count {
@@ -664,7 +669,8 @@ impl<'t> Expander<'t> {
         Ok(all)
     }
 
-    /// The same of names of files, none of which may leave its folder through a placeholder.
+    /// The names of files that a text stands for, as [`list`](Self::list) gives them. A value of a sample must not lead
+    /// out of the folder (`..`, `/`) where the text itself does not.
     fn paths(&self, text: &str, span: &Span, scope: &Scope<'_>) -> Result<Vec<String>> {
         let all = self.list(text, span, scope)?;
         let leaves = |name: &str| {
@@ -683,7 +689,7 @@ impl<'t> Expander<'t> {
         Ok(all)
     }
 
-    /// A value in which every text has one value for each placeholder.
+    /// A value in which every placeholder is replaced by its only value.
     fn single(&self, value: &Value<'t>, scope: &Scope<'_>) -> Result<Value<'t>> {
         let span = value.span();
         let made = match value.get_ref() {
@@ -795,9 +801,9 @@ impl<'t> Expander<'t> {
             groups.push(found);
         }
         let count = groups.iter().try_fold(1usize, |n, groups| n.checked_mul(groups.len()));
-        let Some(count) = count.filter(|&count| count <= MOST) else {
+        let Some(count) = count.filter(|&count| count <= LIMIT) else {
             return Err(
-                self.error(span, format!("this stands for more than {MOST} tasks or files"))
+                self.error(span, format!("this stands for more than {LIMIT} tasks or files"))
             );
         };
         let mut scope = Scope { rows: vec![&[]; groups.len()], task: "" };

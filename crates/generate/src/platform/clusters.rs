@@ -1,8 +1,8 @@
-//! Figures of the Grid'5000 clusters: nodes and measured speeds as published.
+//! The clusters of Grid'5000: nodes and measured speeds as published.
 
-/// A cluster and its site.
+/// A cluster of equal nodes at a site.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figures {
+pub struct ClusterFigures {
     /// Site.
     pub site: &'static str,
     /// Cluster.
@@ -11,16 +11,21 @@ pub struct Figures {
     pub nodes: u32,
     /// Gflop/s of a node.
     pub gflops: f64,
-    /// Nodes of each cabinet; empty where all hang on one switch.
+    /// Nodes of each cabinet, which has a switch of its own; empty where one switch connects all nodes.
     pub cabinets: &'static [u32],
 }
 
-const fn cluster(site: &'static str, name: &'static str, nodes: u32, gflops: f64) -> Figures {
-    Figures { site, name, nodes, gflops, cabinets: &[] }
+const fn cluster(
+    site: &'static str,
+    name: &'static str,
+    nodes: u32,
+    gflops: f64,
+) -> ClusterFigures {
+    ClusterFigures { site, name, nodes, gflops, cabinets: &[] }
 }
 
 /// The public description of about 2010: 9 sites, 25 clusters, 1,528 nodes.
-pub const GRID5000: &[Figures] = &[
+pub const GRID5000: &[ClusterFigures] = &[
     cluster("bordeaux", "bordeplage", 51, 5.2297),
     cluster("bordeaux", "bordereau", 93, 8.8925),
     cluster("bordeaux", "borderline", 10, 13.357),
@@ -33,9 +38,9 @@ pub const GRID5000: &[Figures] = &[
     cluster("lille", "chirloute", 8, 24.473),
     cluster("lyon", "capricorne", 56, 4.7233),
     cluster("lyon", "sagittaire", 79, 5.6693),
-    Figures { cabinets: &[39, 35, 30, 40], ..cluster("nancy", "graphene", 144, 16.673) },
-    Figures { cabinets: &[32, 28, 32], ..cluster("nancy", "griffon", 92, 20.678) },
-    Figures {
+    ClusterFigures { cabinets: &[39, 35, 30, 40], ..cluster("nancy", "graphene", 144, 16.673) },
+    ClusterFigures { cabinets: &[32, 28, 32], ..cluster("nancy", "griffon", 92, 20.678) },
+    ClusterFigures {
         cabinets: &[36, 36, 36, 36, 36, 24, 36, 36, 22, 6, 6],
         ..cluster("orsay", "gdx", 310, 4.7153)
     },
@@ -51,8 +56,9 @@ pub const GRID5000: &[Figures] = &[
     cluster("toulouse", "violette", 52, 5.1143),
 ];
 
-/// Eleven clusters of the 2007 compendium, as far as papers print them.
-pub const GRID5000_2007: &[Figures] = &[
+/// Eleven clusters of 2007, from which the compendium of configurations in [`selection`](super::selection) was
+/// made; papers print no others.
+pub const GRID5000_2007: &[ClusterFigures] = &[
     cluster("lille", "chuque", 53, 3.647),
     cluster("lille", "chti", 20, 4.311),
     cluster("lille", "chicon", 26, 4.384),

@@ -2,7 +2,7 @@
 //! 1.25e8 B/s, backbones, cluster and site links and the core 1.25e9 B/s, all 1e-4 s; cabinet
 //! switches 5e-4 s.
 
-use super::clusters::{CORE, Figures, GRID5000, GRID5000_2007, MACHINES};
+use super::clusters::{CORE, ClusterFigures, GRID5000, GRID5000_2007, MACHINES};
 use super::selection::{Selector, select};
 use crate::draw::Seed;
 use crate::error::{Result, bad};
@@ -58,11 +58,11 @@ pub(crate) const MULTI: &[Parameter] = &[
     PRICED,
 ];
 
-fn table(s: &Values) -> &'static [Figures] {
+fn table(s: &Values) -> &'static [ClusterFigures] {
     if s.word("year") == "2007" { GRID5000_2007 } else { GRID5000 }
 }
 
-fn named(all: &[Figures], name: &str) -> Result<Figures> {
+fn named(all: &[ClusterFigures], name: &str) -> Result<ClusterFigures> {
     let known = || all.iter().map(|c| c.name).collect::<Vec<_>>().join(", ");
     all.iter()
         .find(|c| c.name == name)
@@ -73,7 +73,7 @@ fn named(all: &[Figures], name: &str) -> Result<Figures> {
 /// The whole testbed, a site, a machine of the studies, or chosen nodes.
 pub(crate) fn grid5000(s: &Values, _: Seed) -> Result<Platform> {
     let all = table(s);
-    let mut chosen: Vec<(Figures, u32)> = all.iter().map(|c| (*c, c.nodes)).collect();
+    let mut chosen: Vec<(ClusterFigures, u32)> = all.iter().map(|c| (*c, c.nodes)).collect();
     let mut name = "grid5000".to_string();
     let (site, machine, nodes) = (s.word("site"), s.word("machine"), s.word("nodes"));
     if !site.is_empty() {
@@ -127,7 +127,8 @@ pub(crate) fn multi_cluster(s: &Values, seed: Seed) -> Result<Platform> {
             format!("no {} clusters have a heterogeneity from {low} to {high}", selector.size);
         return Err(bad("clusters", selector.size, why));
     };
-    let chosen: Vec<(Figures, u32)> = chosen.iter().map(|&i| (all[i], all[i].nodes)).collect();
+    let chosen: Vec<(ClusterFigures, u32)> =
+        chosen.iter().map(|&i| (all[i], all[i].nodes)).collect();
     let names: Vec<&str> = chosen.iter().map(|(c, _)| c.name).collect();
     // Zones have one name each: that of the whole is not that of its only cluster.
     let name = match names.as_slice() {
@@ -143,7 +144,7 @@ pub fn price(relative_speed: f64) -> f64 {
 }
 
 /// Puts nodes of clusters together: clusters on their sites, sites on the core.
-pub fn build(name: &str, chosen: &[(Figures, u32)], priced: &str) -> Result<Platform> {
+pub fn build(name: &str, chosen: &[(ClusterFigures, u32)], priced: &str) -> Result<Platform> {
     let fastest = |list: &mut dyn Iterator<Item = f64>| list.fold(0.0f64, f64::max);
     let reference = match priced {
         "platform" => Some(fastest(&mut chosen.iter().map(|(c, _)| c.gflops))),
@@ -169,7 +170,7 @@ pub fn build(name: &str, chosen: &[(Figures, u32)], priced: &str) -> Result<Plat
         }
     }
     for site in sites {
-        let clusters: Vec<&(Figures, u32)> =
+        let clusters: Vec<&(ClusterFigures, u32)> =
             chosen.iter().filter(|(c, _)| c.site == site).collect();
         let zone = b.add_zone(Some(root), format!("site-{site}"), RoutingKind::Full)?;
         let gateway = Member::Router(b.add_router(zone, format!("gw-{site}"))?);
@@ -197,7 +198,7 @@ pub fn build(name: &str, chosen: &[(Figures, u32)], priced: &str) -> Result<Plat
 fn add_cluster(
     b: &mut PlatformBuilder,
     site: ZoneId,
-    figures: &Figures,
+    figures: &ClusterFigures,
     count: u32,
     reference: Option<f64>,
 ) -> Result<(ZoneId, Member)> {
@@ -266,7 +267,7 @@ mod tests {
     use slackline_model::platform::RouteCache;
 
     fn whole() -> Platform {
-        let all: Vec<(Figures, u32)> = GRID5000.iter().map(|c| (*c, c.nodes)).collect();
+        let all: Vec<(ClusterFigures, u32)> = GRID5000.iter().map(|c| (*c, c.nodes)).collect();
         build("grid5000", &all, "no").unwrap()
     }
 

@@ -1,5 +1,4 @@
-//! The machines of a recorded run around a switch; the network is assumed, recordings say nothing
-//! of it.
+//! The machines of a recorded run around a switch. The network is assumed: recordings do not contain it.
 
 use crate::error::{GenerateError, Result};
 use slackline_model::parameter::{Kind, Parameter, Values};
@@ -47,12 +46,12 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     ),
 ];
 
-/// The machines over the usual network.
+/// The machines with the default network.
 pub fn usual(machines: &[Machine]) -> Result<Platform> {
     recorded(&Values::read("recorded", PARAMETERS.iter(), &[], &[])?, machines)
 }
 
-/// The machines, each with a link of its own to a switch that never fills.
+/// The machines, each with a link of its own to a switch that does not limit their sum.
 pub(crate) fn recorded(s: &Values, machines: &[Machine]) -> Result<Platform> {
     if machines.is_empty() {
         return Err(GenerateError::Impossible("the run names no machines".into()));

@@ -2,9 +2,9 @@
 //!
 //! The heterogeneity of a set is 100 (fastest / slowest - 1); below 10 it counts as
 //! homogeneous. Moments of the speeds are taken of their logarithms, as ratios matter (Suter and
-//! Casanova 2007; SIMULACRUM). All subsets of the size asked for are looked at.
+//! Casanova 2007; SIMULACRUM). All subsets of the requested size are compared.
 
-use super::clusters::Figures;
+use super::clusters::ClusterFigures;
 
 /// The properties of the sets of clusters to select.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,7 +72,7 @@ impl SpeedMoments {
 }
 
 /// All sets of clusters that fit, as sorted positions, in lexicographic order.
-pub fn select(clusters: &[Figures], selector: &Selector) -> Vec<Vec<usize>> {
+pub fn select(clusters: &[ClusterFigures], selector: &Selector) -> Vec<Vec<usize>> {
     let mut found = Vec::new();
     subsets(clusters.len(), selector.size, &mut |chosen| {
         if fits(clusters, chosen, selector) {
@@ -82,7 +82,7 @@ pub fn select(clusters: &[Figures], selector: &Selector) -> Vec<Vec<usize>> {
     found
 }
 
-fn fits(clusters: &[Figures], chosen: &[usize], selector: &Selector) -> bool {
+fn fits(clusters: &[ClusterFigures], chosen: &[usize], selector: &Selector) -> bool {
     let h = heterogeneity(chosen.iter().map(|&i| clusters[i].gflops));
     let nodes: u64 = chosen.iter().map(|&i| u64::from(clusters[i].nodes)).sum();
     let (low, high) = selector.heterogeneity;
@@ -130,8 +130,11 @@ pub const PUBLISHED: [(usize, usize, usize); 4] =
     [(1, 18, 0), (2, 10, 82), (4, 10, 133), (8, 10, 93)];
 
 /// Configurations of clusters by size and heterogeneity. Where more fit than are wanted, those
-/// are taken that lie evenly along the heterogeneity: near-duplicates go.
-pub fn compendium(clusters: &[Figures], wanted: &[(usize, usize, usize)]) -> Vec<Configuration> {
+/// are taken that are evenly spaced in heterogeneity, which leaves out near-duplicates.
+pub fn compendium(
+    clusters: &[ClusterFigures],
+    wanted: &[(usize, usize, usize)],
+) -> Vec<Configuration> {
     let mut all = Vec::new();
     for &(size, homogeneous, heterogeneous) in wanted {
         for (heterogeneity, count) in
@@ -165,8 +168,8 @@ mod tests {
             let k = i as f64;
             if i < 10 { 3.2 + 0.03 * k } else { 3.65 + 0.14 * (k - 10.0) }
         };
-        let clusters: Vec<Figures> =
-            (0..18).map(|i| Figures { gflops: speed(i), ..GRID5000[0] }).collect();
+        let clusters: Vec<ClusterFigures> =
+            (0..18).map(|i| ClusterFigures { gflops: speed(i), ..GRID5000[0] }).collect();
         let all = compendium(&clusters, &PUBLISHED);
         assert_eq!(all.len(), 356);
         let of = |size: usize| all.iter().filter(|c| c.clusters.len() == size).count();

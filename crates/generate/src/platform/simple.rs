@@ -155,7 +155,7 @@ pub(crate) const CLOUD: &[Parameter] = &[
 /// Name, cores, Gflop/s of a core, GiB, US dollars per hour (on demand, Linux, Virginia).
 type Instance = (&'static str, u32, f64, f64, f64);
 
-/// Price list of April 2014; an ECU is taken as 4.4 Gflop/s (Ostermann et al. 2010).
+/// Price list of April 2014; an EC2 compute unit (ECU) is taken as 4.4 Gflop/s (Ostermann et al. 2010).
 const EC2_2014: &[Instance] = &[
     ("m3.medium", 1, 13.2, 3.75, 0.070),
     ("m3.large", 2, 14.3, 7.5, 0.140),
@@ -168,7 +168,8 @@ const EC2_2014: &[Instance] = &[
     ("c3.8xlarge", 32, 14.85, 60.0, 1.680),
 ];
 
-/// Price list of 2020; speeds are a stand-in of 20 and 24 Gflop/s for general and compute types.
+/// Price list of 2020, which states no speeds: 20 Gflop/s for the general and memory types (m5, r5) and 24 for the
+/// compute types (c5) are assumed.
 const EC2_2020: &[Instance] = &[
     ("m5.large", 2, 20.0, 8.0, 0.096),
     ("m5.xlarge", 4, 20.0, 16.0, 0.192),
@@ -182,7 +183,8 @@ const EC2_2020: &[Instance] = &[
     ("r5.xlarge", 4, 20.0, 32.0, 0.252),
 ];
 
-/// Machines that exist while leased, by type, with prices and a billing quantum.
+/// Machines that exist while leased, by type, with prices and a billing quantum: one hour in 2014, one second and at
+/// least a minute in 2020.
 pub(crate) fn cloud(s: &Values, _: Seed) -> Result<Platform> {
     let setup = s.number("boot")?;
     let (catalogue, billing) = match s.word("catalogue") {
@@ -236,7 +238,7 @@ pub(crate) const SWEEP_GRID: &[Parameter] = &[
 ];
 
 /// Clusters reached from one origin, which only keeps files, by a link each that serves one
-/// transfer at a time; inside a cluster files are at once there.
+/// transfer at a time. The hosts of a cluster share their storage: inside it nothing is transferred.
 pub(crate) fn sweep_grid(s: &Values, seed: Seed) -> Result<Platform> {
     let mut draws = seed.draws("sweep-grid");
     let clusters: Vec<(usize, f64)> = match s.count("random")? {

@@ -3,8 +3,8 @@
 //! Ring, star, line, clique; edge probabilities by distance d of L = sqrt(2): uniform (alpha),
 //! exponential (alpha exp(-d / (L - d))), Waxman (alpha exp(-d / (beta L))), locality after
 //! Zegura (alpha within the radius, beta beyond); growth by degree after Barabási and Albert; and
-//! a hierarchy: domains joined as one graph, each a graph of its own. What is not connected
-//! after ten attempts is joined by its shortest missing edges.
+//! a hierarchy: domains joined as one graph, each a graph of its own. Where ten draws give no
+//! connected graph, the components of the last are joined by the shortest missing edges.
 
 use crate::draw::{Draws, Seed};
 use crate::error::{Result, bad};
@@ -54,7 +54,8 @@ pub enum Model {
         /// Links of a new node.
         links: usize,
     },
-    /// Waxman graphs of domains, one per node of a Waxman graph.
+    /// A Waxman graph of the first nodes of domains, and a Waxman graph inside each domain; node i is in domain
+    /// i mod `domains`.
     Hierarchy {
         /// Number of domains.
         domains: usize,
@@ -132,6 +133,7 @@ impl Network {
             Model::Uniform { alpha } => pairs(&mut |_, _| draws.chance(alpha)),
             Model::Exponential { alpha } => pairs(&mut |a, b| {
                 let d = self.distance(a, b);
+                // The bound only avoids a division by 0 at opposite corners.
                 draws.chance(alpha * (-d / (DIAMETER - d).max(1e-9)).exp())
             }),
             Model::Waxman { alpha, beta } => pairs(&mut |a, b| {
@@ -195,7 +197,7 @@ impl Network {
         parts
     }
 
-    /// Joins the components to the first one, each by its shortest edge.
+    /// Joins components until one is left: each time the second one, by the shortest edge to any other.
     fn join(&mut self) {
         loop {
             let mut parts = self.components().into_iter();
@@ -221,7 +223,7 @@ fn place(nodes: usize, model: Model, draws: &mut Draws) -> Vec<(f64, f64)> {
     let Model::Hierarchy { domains, .. } = model else {
         return (0..nodes).map(|_| anywhere()).collect();
     };
-    // The first node of a domain is its head, the others lie around it.
+    // The first node of a domain is its head, the others are uniform in a square around it.
     let heads: Vec<(f64, f64)> = (0..domains.clamp(1, nodes)).map(|_| anywhere()).collect();
     let width = 0.5 / (heads.len() as f64).sqrt();
     let around = |node: usize| {
@@ -238,7 +240,8 @@ fn place(nodes: usize, model: Model, draws: &mut Draws) -> Vec<(f64, f64)> {
 /// Barabási and Albert: a new node joins `links` earlier ones with probability by degree.
 fn grow(nodes: usize, links: usize, draws: &mut Draws) -> Vec<(usize, usize)> {
     let mut edges = Vec::with_capacity(nodes * links);
-    // Every end of every edge once: a uniform draw is a draw by degree. All nodes are in it.
+    // Every end of every edge, and node 0 once more, which has no edge at first: a uniform draw from the list is a
+    // draw by degree.
     let mut ends: Vec<usize> = vec![0];
     for node in 1..nodes {
         let mut chosen = std::collections::BTreeSet::new();
@@ -289,7 +292,7 @@ mod tests {
         let network = Network::draw(200, waxman, Seed::new(2)).unwrap();
         let length: f64 = network.edges.iter().map(|&(a, b)| network.distance(a, b)).sum();
         let mean = length / network.edges.len() as f64;
-        // Two random points of the square lie 0.52 apart.
+        // The mean distance of two random points of the square is 0.52.
         assert!(mean < 0.3, "{mean}");
         let grown = Network::draw(500, Model::BarabasiAlbert { links: 2 }, Seed::new(2)).unwrap();
         let degrees = grown.degrees();

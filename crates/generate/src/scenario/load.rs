@@ -19,8 +19,8 @@ pub(crate) const LOAD: &[Parameter] = &[
     Parameter::new("horizon", SECONDS, "1d", "jobs come until then"),
 ];
 
-/// Jobs arrive at random (Poisson) and last exponentially long; a host of c cores with k of them
-/// gives us c / (c + k) of its speed.
+/// Jobs of other users arrive as a Poisson process and have exponential lengths; a host of c cores with k
+/// such jobs leaves us the fraction c / (c + k) of its speed.
 pub(crate) fn load(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
     let platform = around.platform()?;
     let (jobs, length, until) = (s.number("jobs")?, s.number("length")?, s.number("horizon")?);
@@ -36,7 +36,8 @@ pub(crate) fn load(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Result<
     for host in platform.hosts() {
         let mut draws = seed.draws(&format!("load/{}", host.name));
         let cores = f64::from(host.cores);
-        // (date, one job more or less); the jobs of the start are there already.
+        // (date, +1 or -1 job). Arrivals begin 10 mean lengths before date 0, so that the jobs that run at
+        // the start are as many as later; what happens before 0 is moved to 0, where the last value wins.
         let mut steps: Vec<(f64, f64)> = Vec::new();
         let mean_gap = length / (jobs * cores);
         let mut date = -10.0 * length;

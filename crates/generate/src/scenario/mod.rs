@@ -31,7 +31,7 @@ pub struct Surroundings<'a> {
 
 impl<'a> Surroundings<'a> {
     fn platform(&self) -> Result<&'a Platform> {
-        let why = "this world happens to a platform: name one";
+        let why = "this scenario needs a platform: name one";
         self.platform.ok_or_else(|| GenerateError::Impossible(why.into()))
     }
 }

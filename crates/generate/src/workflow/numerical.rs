@@ -77,7 +77,7 @@ pub fn fft(points: usize) -> Result<Graph> {
 }
 
 /// Strassen's product of two 2 x 2 block matrices: ten sums, seven products, eight sums in tree
-/// form, so that paths differ by one addition at most. 25 tasks.
+/// form, so that paths from products to results differ by one addition at most. 25 tasks.
 pub fn strassen() -> Result<Graph> {
     let mut graph = Graph::new("strassen", &["sum", "product"]);
     for _ in 0..10 {

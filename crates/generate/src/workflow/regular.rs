@@ -1,4 +1,4 @@
-//! Regular shapes (chains, fork-joins, trees) and the plainest random one.
+//! Regular shapes (chains, fork-joins, trees) and uniformly random edges.
 
 use crate::draw::Seed;
 use crate::error::{Result, bad};
@@ -10,7 +10,7 @@ pub(crate) const CHAIN: &[Parameter] = &[
     Parameter::new("chains", Kind::Count(1, 1 << 30), "1", "chains side by side"),
 ];
 
-/// Chains side by side.
+/// Independent chains of equal length.
 pub fn chains(length: usize, chains: usize) -> Result<Graph> {
     Graph::check_size("tasks", length.saturating_mul(chains))?;
     let mut graph = Graph::new(format!("chain-{length}"), &["link"]);
@@ -104,7 +104,8 @@ pub fn random(tasks: usize, edges_per_task: f64, seed: Seed) -> Result<Graph> {
     Graph::check_size("edges", wanted)?;
     let mut graph = Graph::new(format!("random-{tasks}"), &["task"]);
     let mut draws = seed.draws("random/edges");
-    // Pair number k of the triangle: to = row, from = place in the row.
+    // Pair number k of the triangle: to = row, from = place in the row. Rejection is quick where few of the pairs
+    // are drawn; from a third of them on, Floyd's method needs no repeated draws.
     let chosen = if wanted * 3 > pairs {
         draws.distinct(wanted, pairs)
     } else {

@@ -13,7 +13,7 @@ use slackline_model::{Task, Workflow, WorkflowBuilder};
 pub struct Sweep {
     /// Number of tasks.
     pub tasks: usize,
-    /// Number of shared files; tasks are dealt out to them in runs of equal length.
+    /// Number of shared files; successive tasks share one, equally many each.
     pub chunks: usize,
     /// Shared files each task reads: its own and the ones after it.
     pub shared_per_task: usize,

@@ -1,5 +1,5 @@
-//! CWL: PROV-JSON of a CWLProv research object; cwltool's log where the steps are missing from it, as
-//! after `--parallel`.
+//! CWL: the PROV-JSON file of a CWLProv research object; the log of cwltool where that has no steps, as after
+//! `--parallel`.
 
 use super::{json, unique};
 use crate::dates;
@@ -53,6 +53,7 @@ fn section<'a>(document: &'a Value, name: &str) -> Option<&'a Map<String, Value>
     document.get(name).and_then(Value::as_object)
 }
 
+/// A member of a record as text: PROV-JSON has plain strings and typed ones, `{"$": text}`.
 fn text<'a>(record: &'a Value, key: &str) -> Option<&'a str> {
     match record.get(key)? {
         Value::String(text) => Some(text),
@@ -61,7 +62,7 @@ fn text<'a>(record: &'a Value, key: &str) -> Option<&'a str> {
     }
 }
 
-/// `Run of workflow/packed.cwl#main/trim_2` as `trim_2`, of kind `trim`.
+/// The name and kind of a step: `trim_2` and `trim` of `Run of workflow/packed.cwl#main/trim_2`.
 fn step_name(label: &str) -> (String, String) {
     let name = label.rsplit(['/', '#']).next().unwrap_or(label).trim();
     let name = name.strip_prefix("Run of ").unwrap_or(name).to_string();
@@ -87,10 +88,11 @@ fn from_prov(run: &mut RecordedRun, document: &Value) -> Result<usize> {
     };
     let mut tasks: HashMap<&str, usize> = HashMap::new();
     let mut taken = HashMap::new();
-    let mut whole: BTreeSet<&str> = BTreeSet::new();
+    // Activities that are runs of whole workflows.
+    let mut workflows: BTreeSet<&str> = BTreeSet::new();
     for (id, activity) in of("activity") {
         if !has_type(activity, "wfprov:ProcessRun") {
-            whole.insert(id);
+            workflows.insert(id);
             continue;
         }
         let (name, kind) = step_name(text(activity, "prov:label").unwrap_or(id));
@@ -110,7 +112,7 @@ fn from_prov(run: &mut RecordedRun, document: &Value) -> Result<usize> {
             if let Some(&task) = tasks.get(id) {
                 let attempt = &mut run.tasks[task].attempts[0];
                 *(if is_start { &mut attempt.start } else { &mut attempt.end }) = date;
-            } else if whole.contains(id) {
+            } else if workflows.contains(id) {
                 *(if is_start { &mut run.began } else { &mut run.ended }) = date;
             }
         }
@@ -188,7 +190,7 @@ fn from_prov(run: &mut RecordedRun, document: &Value) -> Result<usize> {
     Ok(tasks.len())
 }
 
-/// Puts tasks in order of their starts: ids of provenance are random.
+/// Sorts tasks by start (equal ones: by name), as the ids of the provenance are random.
 fn order_by_start(run: &mut RecordedRun) {
     let start = |task: &TaskRecord| {
         task.attempts.first().and_then(|a| a.start).map_or(f64::MAX, |f| f.value)
@@ -206,7 +208,8 @@ fn order_by_start(run: &mut RecordedRun) {
     run.tasks = tasks;
 }
 
-/// Sizes of contents in the research object: `data/7a/7a2c…` beside the folder of the provenance.
+/// Takes the sizes of files from the research object, which keeps contents as `data/7a/7a2c…` in a folder above the
+/// provenance (at most four levels up).
 fn sizes_on_disk(run: &mut RecordedRun, prov: &Path) {
     let roots: Vec<_> = prov.ancestors().skip(1).take(4).map(Path::to_path_buf).collect();
     for file in &mut run.files {
@@ -225,6 +228,7 @@ fn sizes_on_disk(run: &mut RecordedRun, prov: &Path) {
 /// A job of cwltool's log.
 #[derive(Default)]
 struct CwlJob {
+    /// Its command.
     words: Vec<String>,
     start: Option<f64>,
     end: Option<f64>,
@@ -275,7 +279,7 @@ fn parse_log(text: &str) -> Log {
         let at = jobs.iter().position(|(known, job)| known == name && job.end.is_none());
         if let Some(memory) = message.strip_prefix("Max memory used: ") {
             if let Some(at) = at {
-                jobs[at].1.memory = mebibytes(memory);
+                jobs[at].1.memory = size(memory);
             }
         } else if let Some(how) = message.strip_prefix("completed ") {
             if let Some(at) = at {
@@ -292,8 +296,8 @@ fn parse_log(text: &str) -> Log {
     Log { jobs, version, began, ended }
 }
 
-/// `13MiB`, `1GiB`.
-fn mebibytes(text: &str) -> Option<f64> {
+/// Reads a size such as `13MiB` in bytes.
+fn size(text: &str) -> Option<f64> {
     let text = text.trim();
     let at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let unit = match &text[at..] {
@@ -316,8 +320,8 @@ fn memory_from_log(run: &mut RecordedRun, text: &str) {
     }
 }
 
-/// Jobs of the log; a file is known by its base name in the commands, made by the job whose command names
-/// it outside the staged inputs.
+/// Takes tasks from the jobs of a log. Commands name inputs by staged paths (`/…/stg…/name`) and outputs by their names:
+/// the first job that names a file otherwise than as a staged input is taken as its producer.
 fn from_log(run: &mut RecordedRun, text: &str) {
     let Log { jobs, version, began, ended } = parse_log(text);
     run.version = version;
@@ -326,7 +330,7 @@ fn from_log(run: &mut RecordedRun, text: &str) {
     let mut taken = HashMap::new();
     let staged = |word: &str| word.starts_with('/') && word.contains("/stg");
     let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_string();
-    // A script is staged for many jobs and made by none.
+    // Files without a producer (scripts, inputs of the workflow) are only staged.
     let mut makers: HashMap<String, usize> = HashMap::new();
     for (index, (_, job)) in jobs.iter().enumerate() {
         for word in job.words.iter().skip(1).filter(|w| !staged(w) && !w.starts_with('-')) {

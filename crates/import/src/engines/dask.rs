@@ -64,7 +64,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
             run.tasks[index].inputs.push(file);
         }
     }
-    // What a transfer moved: the results of parents that lay at its source.
+    // The stream has no sizes of transfers: one moved the results of all parents that ran at its source.
     let on = |run: &RecordedRun, task: usize| run.tasks[task].last().and_then(|a| a.host);
     let producers = run.producers();
     for at in 0..run.transfers.len() {
@@ -78,12 +78,13 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     Ok(run)
 }
 
-/// `clean-26f32121-66c9-…` and `load-4` are of the kinds `clean` and `load`.
+/// The kind of a key: `clean` of `clean-26f32121-66c9-…`, `load` of `load-4`.
 fn kind_of(key: &str) -> String {
     let key = key.trim_start_matches("('").split('\'').next().unwrap_or(key);
     key.split_once('-').map_or(key, |(kind, _)| kind).to_string()
 }
 
+/// The position of the task of a key; it is added where it is new.
 fn task_of(run: &mut RecordedRun, keys: &mut HashMap<String, usize>, key: &str) -> usize {
     if let Some(&known) = keys.get(key) {
         return known;
@@ -188,7 +189,7 @@ fn from_report(run: &mut RecordedRun, text: &str, keys: &mut HashMap<String, usi
             || name.starts_with("disk-")
             || name.starts_with("deserialize-")
         {
-            continue; // without a source nothing follows from it
+            continue; // the report does not name the source of a transfer
         }
         let (address, thread) = worker.rsplit_once('-').unwrap_or((worker, ""));
         let task = task_of(run, keys, key);

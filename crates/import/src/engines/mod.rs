@@ -1,4 +1,4 @@
-//! One module per engine.
+//! One module per engine: each reads the artefacts of its engine as a [`RecordedRun`].
 
 pub(crate) mod cwl;
 pub(crate) mod dask;
@@ -40,7 +40,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Every engine.
+    /// Every engine whose records are looked for.
     pub const ALL: [Engine; 8] = [
         Engine::Snakemake,
         Engine::Nextflow,
@@ -79,7 +79,7 @@ impl fmt::Display for Engine {
     }
 }
 
-/// The names of all engines, for people.
+/// The names of all engines as a list in messages.
 pub(crate) fn names() -> String {
     Engine::ALL.map(Engine::name).join(", ")
 }
@@ -108,7 +108,7 @@ fn json(files: &FileAccess, path: &std::path::Path) -> Result<serde_json::Value>
     })
 }
 
-/// A name that no task has yet: the name itself, or with a number.
+/// A name that no task has yet: the name itself, or `name#2` and so on. `taken` counts the tasks of each name.
 fn unique(taken: &mut std::collections::HashMap<String, usize>, name: String) -> String {
     let count = taken.entry(name.clone()).or_default();
     *count += 1;

@@ -1,5 +1,5 @@
-//! Nextflow: the trace with whatever columns it has, in raw or human units, or the execution report, which has
-//! every column. The graph comes from the links to inputs in the work folders while these exist, else from the
+//! Nextflow: the trace, with any subset of its columns and with raw or human-readable units, or the execution report,
+//! which has every column. The graph comes from the links to inputs in the work folders while these exist, else from the
 //! process DAG (DOT or Mermaid) by process name and tag, which makes its edges assumed.
 
 use super::mermaid;
@@ -19,7 +19,9 @@ struct Line<'t> {
     process: &'t str,
     tag: Option<&'t str>,
     attempt: Attempt,
+    /// Number of the attempt, from 1.
     number: Option<u32>,
+    /// Requested cores, bytes of memory and seconds of wall time.
     cores: Option<f64>,
     memory: Option<f64>,
     time: Option<f64>,
@@ -95,30 +97,37 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     let trace = found.one(Artefact::NextflowTrace, "traces")?;
     let report = found.one(Artefact::NextflowReport, "reports")?;
     let text = trace.map(|path| files.read_text(path)).transpose()?;
-    let told = report.map(|path| files.read_text(path)).transpose()?;
+    let report_text = report.map(|path| files.read_text(path)).transpose()?;
     let cells: Table;
-    let lines = match (trace.zip(text.as_deref()), report.zip(told.as_deref())) {
-        (None, None) => return processes(found, files),
-        (None, Some((path, report))) => {
-            cells = report_table(report).map_err(|e| e.in_file(path))?;
-            cells.lines(&mut run).map_err(|e| e.in_file(path))?
-        }
-        (Some((path, text)), report) => {
-            let lines = parse(text, &mut run).map_err(|e| e.in_file(path))?;
-            let asks = |line: &Line<'_>| line.cores.is_some() && line.memory.is_some();
-            match report.filter(|_| !lines.iter().any(asks)) {
-                Some((_, report)) => {
-                    cells = report_table(report).unwrap_or_default();
-                    better_of(lines, &cells, &mut run)
-                }
-                None => lines,
+    let rows: Rows<'_>;
+    let mut lines: Box<dyn Iterator<Item = Line<'_>>> =
+        match (trace.zip(text.as_deref()), report.zip(report_text.as_deref())) {
+            (None, None) => return processes(found, files),
+            (None, Some((path, report))) => {
+                cells = report_table(report).map_err(|e| e.in_file(path))?;
+                Box::new(cells.lines().map_err(|e| e.in_file(path))?.into_iter())
             }
-        }
-    };
-    let mut folders: Vec<(usize, Folder<'_>)> = Vec::with_capacity(lines.len());
+            (Some((path, text)), report) => {
+                rows = Rows::of(text, &mut run).map_err(|e| e.in_file(path))?;
+                let asks = |line: Line<'_>| line.cores.is_some() && line.memory.is_some();
+                match report.filter(|_| !rows.lines().any(asks)) {
+                    Some((_, report)) => {
+                        cells = report_table(report).unwrap_or_default();
+                        let lines = rows.lines().collect();
+                        Box::new(prefer_report(lines, &cells, &mut run).into_iter())
+                    }
+                    None => Box::new(rows.lines()),
+                }
+            }
+        };
+    let (mut open, mut unread) = (0, 0);
+    run.tasks.reserve(lines.size_hint().1.unwrap_or(0));
+    let mut folders = WorkFolders::of(found.roots());
     // A later line of the same process and tag repeats one that failed.
     let mut failed: HashMap<(&str, Option<&str>), Vec<usize>> = HashMap::new();
-    for line in lines {
+    while let Some(line) = lines.next() {
+        open += usize::from(line.attempt.outcome == Outcome::Open);
+        unread += line.unread;
         let is_retry = line.number.is_none_or(|number| number > 1);
         let mut attempt = line.attempt;
         attempt.host = line.host.map(|name| run.host(name));
@@ -135,9 +144,10 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
                 index
             }
             None => {
-                let kind = line.process.rsplit(':').next().unwrap_or_default();
-                let label = match &line.tag {
-                    Some(tag) => format!("{kind}:{tag}"),
+                let begin = line.process.bytes().rposition(|b| b == b':').map_or(0, |at| at + 1);
+                let kind = &line.process[begin..];
+                let label = match line.tag {
+                    Some(tag) => [kind, ":", tag].concat(),
                     None => kind.to_string(),
                 };
                 run.tasks.push(TaskRecord {
@@ -153,11 +163,14 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
                 run.tasks.len() - 1
             }
         };
-        folders.push((index, line.folder));
+        folders.push(index, line.folder);
         if let Some(key) = key.filter(|_| is_failure) {
             failed.entry(key).or_default().push(index);
         }
     }
+    drop(lines);
+    run.repaired_times("open task: the run was still going on", open);
+    run.repaired_times("value that cannot be read left out", unread);
     if run.hosts.is_empty() {
         let host = run.host("unknown");
         for attempt in run.tasks.iter_mut().flat_map(|t| &mut t.attempts) {
@@ -165,7 +178,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
         }
         run.notes.push("the trace names no hosts: one host stands for all".to_string());
     }
-    let known = staged(&mut run, &folders, found.roots());
+    let known = staged(&mut run, &folders);
     match found.all(Artefact::NextflowDag) {
         _ if known.iter().all(|known| *known) => {}
         [] => run.notes.push("no process graph: tasks have no edges".to_string()),
@@ -205,24 +218,50 @@ impl Folder<'_> {
     }
 }
 
-/// Work folders that are looked for before none is taken to exist any more.
+/// Number of work folders to look for; where none of these exists, all are taken to be gone.
 const FIRST_FOLDERS: usize = 100;
 /// Links to inputs in one work folder at most.
 const MOST_LINKS: usize = 100_000;
 
+/// The work folders of attempts, as long as any may still exist.
+struct WorkFolders<'t, 'r> {
+    roots: &'r [PathBuf],
+    /// One of them was there.
+    is_there: bool,
+    /// Paths that were looked for.
+    tried: usize,
+    /// By attempt: its task and its folder.
+    found: Vec<(usize, Folder<'t>)>,
+}
+
+impl<'t, 'r> WorkFolders<'t, 'r> {
+    fn of(roots: &'r [PathBuf]) -> Self {
+        let is_there = roots.iter().any(|root| root.join("work").is_dir());
+        WorkFolders { roots, is_there, tried: 0, found: Vec::new() }
+    }
+
+    fn push(&mut self, task: usize, folder: Folder<'t>) {
+        if !self.is_there && self.tried < FIRST_FOLDERS {
+            self.tried += usize::from(folder.path.is_some());
+            self.is_there = folder.path.is_some_and(|path| Path::new(path).is_dir());
+        }
+        if self.is_there || self.tried < FIRST_FOLDERS && folder.path.is_some() {
+            self.found.push((task, folder));
+        }
+    }
+}
+
 /// Takes inputs from the links that Nextflow stages into work folders; each points into the folder of the task that
 /// made the file. Returns for each task whether its folder was there.
-fn staged(run: &mut RecordedRun, folders: &[(usize, Folder<'_>)], roots: &[PathBuf]) -> Vec<bool> {
+fn staged(run: &mut RecordedRun, folders: &WorkFolders<'_, '_>) -> Vec<bool> {
     let mut known = vec![false; run.tasks.len()];
-    let paths = || folders.iter().filter_map(|(_, folder)| folder.path).take(FIRST_FOLDERS);
-    let is_there = roots.iter().any(|root| root.join("work").is_dir())
-        || paths().any(|path| Path::new(path).is_dir());
-    if !is_there {
+    if !folders.is_there {
         return known;
     }
+    let (folders, roots) = (&folders.found, folders.roots);
     let makers: HashMap<&str, usize> =
         folders.iter().filter_map(|(task, folder)| Some((folder.hash?, *task))).collect();
-    // The last attempt with a folder counts.
+    // The last attempt with a folder wins.
     for (task, folder) in folders.iter().rev() {
         let task = *task;
         if known[task] {
@@ -231,6 +270,7 @@ fn staged(run: &mut RecordedRun, folders: &[(usize, Folder<'_>)], roots: &[PathB
         let Some(folder) = folder.find(roots) else { continue };
         known[task] = true;
         let mut links = Vec::new();
+        // Inputs may be staged into a folder of the work folder (`stageAs: 'dir/*'`), not deeper.
         links_in(&folder, 2, &mut links);
         for link in links {
             let Ok(target) = std::fs::read_link(&link) else { continue };
@@ -248,7 +288,7 @@ fn staged(run: &mut RecordedRun, folders: &[(usize, Folder<'_>)], roots: &[PathB
     known
 }
 
-/// The links below a folder, so many levels deep.
+/// The links in a folder and `depth - 1` levels of folders in it, by name.
 fn links_in(folder: &Path, depth: usize, links: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut paths: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
@@ -279,15 +319,19 @@ fn maker_of(path: &Path, makers: &HashMap<&str, usize>) -> Option<usize> {
     parts.windows(2).rev().find_map(shown)
 }
 
-/// The lines of a report in place of those of a trace that has no requests, if both are of one run.
-fn better_of<'t>(lines: Vec<Line<'t>>, report: &'t Table, run: &mut RecordedRun) -> Vec<Line<'t>> {
+/// The lines of a report instead of those of a trace that lacks requests of cores and memory, if both are of one run:
+/// if they have the same processes and tags.
+fn prefer_report<'t>(
+    lines: Vec<Line<'t>>,
+    report: &'t Table,
+    run: &mut RecordedRun,
+) -> Vec<Line<'t>> {
     let names = |lines: &[Line<'t>]| {
         let mut names: Vec<_> = lines.iter().map(|line| (line.process, line.tag)).collect();
         names.sort_unstable();
         names
     };
-    let mut apart = RecordedRun::of(Engine::Nextflow);
-    match report.lines(&mut apart) {
+    match report.lines() {
         Ok(full) if names(&full) == names(&lines) => full,
         Ok(full) if !full.is_empty() => {
             run.notes.push("the execution report is of another run than the trace".to_string());
@@ -308,7 +352,7 @@ struct Table {
 }
 
 impl Table {
-    fn lines(&self, run: &mut RecordedRun) -> Result<Vec<Line<'_>>> {
+    fn lines(&self) -> Result<Vec<Line<'_>>> {
         let place = |name: &str| self.names.iter().position(|known| known == name);
         let columns = Columns::of(&place);
         let mut lines = Vec::with_capacity(self.rows.len());
@@ -318,7 +362,7 @@ impl Table {
                 line.map_err(|message| FormatError::in_path(format!("trace[{index}]"), message))?,
             );
         }
-        Ok(in_order(lines, run))
+        Ok(in_order(lines))
     }
 }
 
@@ -370,7 +414,7 @@ fn plain_json(literal: &str) -> String {
     json
 }
 
-/// The graph of processes alone, without operators: what is known before a run.
+/// The graph of processes alone, as a run without times: all that is known before the workflow has run.
 fn processes(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     let mut run = RecordedRun::of(Engine::Nextflow);
     let Some(path) = found.one(Artefact::NextflowDag, "process graphs")? else {
@@ -397,55 +441,144 @@ fn processes(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     Ok(run)
 }
 
-fn parse<'t>(text: &'t str, run: &mut RecordedRun) -> Result<Vec<Line<'t>>> {
-    let mut rows = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let Some((_, header)) = rows.next() else { return Err(FormatError::new("empty")) };
-    let header: Vec<&str> = header.split('\t').map(str::trim).collect();
-    let column = |name: &str| header.iter().position(|c| *c == name);
-    if column("name").is_none() && column("process").is_none() {
-        return Err(FormatError::at(1, 1, "has neither a column 'name' nor 'process'"));
-    }
-    let columns = Columns::of(&column);
-    let mut lines = Vec::new();
-    let mut cells: Vec<&str> = Vec::with_capacity(header.len());
-    let mut cut = 0;
-    for (index, row) in rows {
-        cells.clear();
-        cells.extend(row.split('\t'));
-        if cells.len() > header.len() {
-            let message = format!("{} values under {} columns", cells.len(), header.len());
-            return Err(FormatError::at(index + 1, 1, message));
+/// The rows of a trace in the order of their dates. What a row holds is read when its turn comes: a million of them
+/// would fill the memory otherwise.
+struct Rows<'t> {
+    text: &'t str,
+    columns: Columns,
+    width: usize,
+    /// Date, and first byte.
+    order: Vec<(f64, usize)>,
+}
+
+impl<'t> Rows<'t> {
+    fn of(text: &'t str, run: &mut RecordedRun) -> Result<Rows<'t>> {
+        let mut number = 0;
+        let mut at = 0;
+        let mut next = || {
+            let begin = at;
+            let row = row_at(text, begin).filter(|_| begin < text.len())?;
+            at = begin + row.len() + 1;
+            number += 1;
+            Some((number, begin, row))
+        };
+        let header = loop {
+            match next() {
+                Some((_, _, row)) if row.trim().is_empty() => {}
+                Some((_, _, row)) => break row,
+                None => return Err(FormatError::new("empty")),
+            }
+        };
+        let header: Vec<&str> = header.split('\t').map(str::trim).collect();
+        let column = |name: &str| header.iter().position(|c| *c == name);
+        if column("name").is_none() && column("process").is_none() {
+            return Err(FormatError::at(1, 1, "has neither a column 'name' nor 'process'"));
         }
-        if cells.len() < header.len() {
-            cut += 1;
-            continue;
+        let columns = Columns::of(&column);
+        let width = header.len();
+        let mut order = Vec::with_capacity(text.len() / 160);
+        let mut cells: Vec<&str> = Vec::with_capacity(width);
+        let mut cut = 0;
+        while let Some((number, begin, row)) = next() {
+            if row.trim_start().is_empty() {
+                continue;
+            }
+            split(row, &mut cells);
+            if cells.len() > width {
+                let message = format!("{} values under {width} columns", cells.len());
+                return Err(FormatError::at(number, 1, message));
+            }
+            if cells.len() < width {
+                cut += 1;
+                continue;
+            }
+            let date = match columns.submission(&cells) {
+                Some(date) => date,
+                None => {
+                    let line = columns.line(&|column| cells[column]);
+                    date_of(&line.map_err(|message| FormatError::at(number, 1, message))?)
+                }
+            };
+            order.push((date, begin));
         }
-        let line = columns.line(&|column| cells[column]);
-        lines.push(line.map_err(|message| FormatError::at(index + 1, 1, message))?);
+        run.repaired_times("cut-off line left out", cut);
+        if !order.is_sorted_by(|a, b| a.0 <= b.0) {
+            order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        }
+        Ok(Rows { text, columns, width, order })
     }
-    run.repaired_times("cut-off line left out", cut);
-    Ok(in_order(lines, run))
+
+    fn lines<'r>(&'r self) -> impl Iterator<Item = Line<'t>> + use<'r, 't> {
+        let mut cells: Vec<&str> = Vec::with_capacity(self.width);
+        self.order.iter().filter_map(move |&(_, begin)| {
+            split(row_at(self.text, begin)?, &mut cells);
+            // What cannot be a line was an error before.
+            self.columns.line(&|column| cells[column]).ok()
+        })
+    }
+}
+
+/// The row that begins at a byte, without its line end.
+fn row_at(text: &str, begin: usize) -> Option<&str> {
+    let rest = text.get(begin..)?;
+    let end = rest.bytes().position(|b| b == b'\n').unwrap_or(rest.len());
+    let row = &rest[..end];
+    Some(row)
+}
+
+/// The cells between tabs.
+fn split<'t>(row: &'t str, cells: &mut Vec<&'t str>) {
+    cells.clear();
+    let mut begin = 0;
+    for (at, byte) in row.bytes().enumerate() {
+        if byte == b'\t' {
+            cells.push(&row[begin..at]);
+            begin = at + 1;
+        }
+    }
+    cells.push(&row[begin..]);
+}
+
+/// The date by which lines are ordered.
+fn date_of(line: &Line<'_>) -> f64 {
+    value(line.attempt.submitted.or(line.attempt.start)).unwrap_or(f64::MAX)
 }
 
 /// Lines by date of submission.
-fn in_order<'t>(mut lines: Vec<Line<'t>>, run: &mut RecordedRun) -> Vec<Line<'t>> {
-    let open = lines.iter().filter(|line| line.attempt.outcome == Outcome::Open).count();
-    run.repaired_times("open task: the run was still going on", open);
-    let unread = lines.iter().map(|line| line.unread).sum();
-    run.repaired_times("value that cannot be read left out", unread);
-    let date =
-        |line: &Line<'_>| value(line.attempt.submitted.or(line.attempt.start)).unwrap_or(f64::MAX);
-    lines.sort_by(|a, b| date(a).total_cmp(&date(b)));
+fn in_order(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
+    lines.sort_by(|a, b| date_of(a).total_cmp(&date_of(b)));
     lines
 }
 
+/// The cell without white space around it.
+fn trimmed(cell: &str) -> &str {
+    let is_plain = |byte: Option<&u8>| byte.is_none_or(|b| b.is_ascii_graphic());
+    if is_plain(cell.as_bytes().first()) && is_plain(cell.as_bytes().last()) {
+        cell
+    } else {
+        cell.trim()
+    }
+}
+
 impl Columns {
+    /// The date of submission of a line that surely can be read, where it has one.
+    fn submission(&self, cells: &[&str]) -> Option<f64> {
+        let cell = |column: Option<usize>| Some(trimmed(cells[column?]));
+        let is_named = |cell: Option<&str>| cell.is_some_and(|c| !matches!(c, "" | "-" | "null"));
+        let is_usual = matches!(cell(self.status)?, "COMPLETED" | "FAILED" | "ABORTED");
+        if !is_usual || !is_named(cell(self.process)) && !is_named(cell(self.name)) {
+            return None;
+        }
+        let date = moment(cell(self.submit).filter(|c| !matches!(*c, "" | "-" | "null"))?);
+        date.filter(|date| date.is_finite() && *date >= 0.0)
+    }
+
     /// A line from its cells.
     fn line<'t>(&self, text: &impl Fn(usize) -> &'t str) -> std::result::Result<Line<'t>, String> {
         // `-` is unknown; `0` of a measurement too.
         let cell = |column: Option<usize>| {
-            let cell = column.map(|column| text(column).trim());
-            cell.filter(|c| !c.is_empty() && !["-", "null"].contains(c))
+            let cell = column.map(|column| trimmed(text(column)));
+            cell.filter(|c| !matches!(*c, "" | "-" | "null"))
         };
         let unread = Cell::new(0);
         let read = |column: Option<usize>, reader: fn(&str) -> Option<f64>| {
@@ -476,7 +609,9 @@ impl Columns {
         let outcome = match status {
             "COMPLETED" => Outcome::Completed,
             "CACHED" => Outcome::Cached,
+            // 128 + SIGKILL, and -9 in one byte: killed by the kernel or a container for lack of memory.
             "FAILED" if exit == Some(137) || exit == Some(247) => Outcome::OutOfMemory,
+            // 128 + SIGUSR2, by which batch systems announce the end of the wall time.
             "FAILED" if exit == Some(140) => Outcome::TimedOut,
             "FAILED" => Outcome::Failed,
             "ABORTED" => Outcome::Cancelled,
@@ -491,7 +626,7 @@ impl Columns {
         let end =
             end.or(value(submitted).zip(duration).and_then(|(at, d)| Figure::derived(at + d)));
         let start = date(self.start).and_then(Figure::measured);
-        // The computation itself ends when the task does: what came before was waiting and staging.
+        // Without a column of starts: the computation is the last `realtime` of the task, after waits and staging.
         let start =
             start.or(value(end).zip(real).and_then(|(end, real)| Figure::derived(end - real)));
         let start = start.or(submitted.map(|at| Figure { origin: Origin::Assumed, ..at }));
@@ -500,8 +635,8 @@ impl Columns {
             Outcome::Open => (start, None, submitted),
             _ => (start, end, submitted),
         };
-        let cpu = cell(self.cpu).and_then(|c| c.trim_end_matches('%').parse::<f64>().ok());
-        let cores = cell(self.cpus).and_then(|c| c.parse::<f64>().ok());
+        let cpu = cell(self.cpu).and_then(|c| dates::number(c.trim_end_matches('%')));
+        let cores = cell(self.cpus).and_then(dates::number);
         let attempt = Attempt {
             submitted,
             start,
@@ -532,29 +667,44 @@ impl Columns {
     }
 }
 
-/// `PROCESS (tag)`.
+/// Splits `PROCESS (tag)`.
 fn split_name(name: &str) -> (&str, Option<&str>) {
-    match name.strip_suffix(')').and_then(|n| n.split_once(" (")) {
-        Some((process, tag)) => (process, Some(tag)),
+    let Some(inner) = name.strip_suffix(')') else { return (name, None) };
+    match inner.as_bytes().windows(2).position(|pair| pair == b" (") {
+        Some(at) => (&inner[..at], Some(&inner[at + 2..])),
         None => (name, None),
     }
 }
 
-/// `11.3 GB` (of 1024) or bytes.
+/// Reads `11.3 GB`, with units of 1024, or a number of bytes.
 fn bytes(text: &str) -> Option<f64> {
-    let (number, unit) = text.split_once(' ').unwrap_or((text, "B"));
-    let power = ["B", "KB", "MB", "GB", "TB", "PB"].iter().position(|u| *u == unit)?;
-    Some(number.parse::<f64>().ok()? * 1024f64.powi(power as i32))
+    let at = text.bytes().position(|b| b == b' ');
+    let (number, unit) = at.map_or((text, "B"), |at| (&text[..at], &text[at + 1..]));
+    let power = match unit {
+        "B" => 0,
+        "KB" => 1,
+        "MB" => 2,
+        "GB" => 3,
+        "TB" => 4,
+        "PB" => 5,
+        _ => return None,
+    };
+    Some(dates::number(number)? * (1u64 << (10 * power)) as f64)
 }
 
-/// `1m 19s` or milliseconds.
+/// Reads `1m 19s`, or a number of milliseconds.
 fn seconds(text: &str) -> Option<f64> {
-    text.parse::<f64>().ok().map(|ms| ms / 1000.0).or_else(|| dates::words(text))
+    // What ends in a unit is no number, but `inf` and `nan` are.
+    let is_number = text.ends_with(|c: char| c.is_ascii_digit() || "fnyFNY.".contains(c));
+    let ms = if is_number { text.parse::<f64>().ok() } else { None };
+    ms.map(|ms| ms / 1000.0).or_else(|| dates::words(text))
 }
 
-/// A date, or milliseconds since the epoch.
+/// Reads a date, or a number of milliseconds since the epoch; gives seconds.
 fn moment(text: &str) -> Option<f64> {
-    text.parse::<f64>().ok().map(|ms| ms / 1000.0).or_else(|| dates::iso(text))
+    dates::plain(text.as_bytes())
+        .or_else(|| text.parse::<f64>().ok().map(|ms| ms / 1000.0))
+        .or_else(|| dates::iso(text))
 }
 
 /// Edges between processes, through the operators between them, in DOT or Mermaid.
@@ -562,7 +712,7 @@ fn process_edges(text: &str, path: &Path) -> Result<BTreeMap<String, BTreeSet<St
     let mut labels: HashMap<&str, &str> = HashMap::new();
     let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     if let Some(chart) = mermaid::Chart::find(text) {
-        // Processes are stadiums; with `dag.verbose` operators are too, in lower case.
+        // Processes are nodes of the shape "stadium", `([name])`; with `dag.verbose` operators are too, in lower case.
         let is_process = |node: &mermaid::Node<'_>| {
             node.shape == "([" && !node.label.starts_with(char::is_lowercase)
         };
@@ -622,12 +772,12 @@ fn through(
     edges
 }
 
-/// Whether a process of the trace is one of the graph, whose names lack outer workflows.
+/// Whether a process of the trace is one of the graph: the graph leaves out the names of outer workflows.
 fn is_process(traced: &str, drawn: &str) -> bool {
     traced == drawn || traced.strip_suffix(drawn).is_some_and(|outer| outer.ends_with(':'))
 }
 
-/// Parents of a task at most, where all tasks of a process come before it.
+/// Most parents of a task, where all tasks of a process may come before it.
 const MOST_PARENTS: usize = 2000;
 
 /// Joins tasks along the edges of their processes: those with the same tag, else all that had ended
@@ -667,7 +817,7 @@ fn join(run: &mut RecordedRun, edges: &BTreeMap<String, BTreeSet<String>>, known
         by_end.sort_by(|&a, &b| end_of(a).total_cmp(&end_of(b)).then(a.cmp(&b)));
         let children = targets.iter().filter_map(|to| members.get(to.as_str())).flatten().copied();
         for child in children.filter(|&child| !known[child]) {
-            // Dates have a precision of a millisecond.
+            // Dates are rounded to milliseconds.
             let begin = begun(child).map_or(f64::INFINITY, |at| at + 1e-3);
             let alike = tags[child].as_deref().and_then(|tag| by_tag.get(tag));
             let before: &[usize] = match alike {

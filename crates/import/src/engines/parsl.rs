@@ -5,9 +5,9 @@ use crate::dates;
 use crate::engines::Engine;
 use crate::record::{Attempt, Figure, Origin, Outcome, RecordedRun, TaskRecord};
 use crate::sources::{Artefact, Found};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use slackline_io::{FormatError, Result};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 fn open(path: &Path) -> rusqlite::Result<Connection> {
@@ -45,6 +45,13 @@ type Text = Option<String>;
 
 fn from_database(connection: &Connection, path: &Path) -> rusqlite::Result<Result<RecordedRun>> {
     let mut run = RecordedRun::of(Engine::Parsl);
+    // A view may compute for ever.
+    let odd =
+        "SELECT name FROM sqlite_master WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1";
+    if let Some(name) = connection.query_row(odd, [], |row| row.get::<_, String>(0)).optional()? {
+        let message = format!("'{name}' is no plain table: Parsl writes no views");
+        return Ok(Err(FormatError::new(message).in_file(path)));
+    }
     let mut runs = connection.prepare(
         "SELECT run_id, workflow_name, time_began, time_completed, host FROM workflow ORDER BY time_began",
     )?;
@@ -97,17 +104,7 @@ fn from_database(connection: &Connection, path: &Path) -> rusqlite::Result<Resul
         }
     }
 
-    // Peaks of what was sampled, by task and try.
-    let mut sampled = connection.prepare(
-        "SELECT task_id, try_id, max(psutil_process_memory_resident), \
-         max(psutil_process_time_user + psutil_process_time_system), max(psutil_process_disk_read), \
-         max(psutil_process_disk_write) FROM resource WHERE run_id = ?1 GROUP BY task_id, try_id",
-    )?;
-    let sampled: HashMap<(i64, i64), [Option<f64>; 4]> = sampled
-        .query_map([id], |r| {
-            Ok(((r.get(0)?, r.get(1)?), [r.get(2)?, r.get(3)?, r.get(4)?, r.get(5)?]))
-        })?
-        .collect::<rusqlite::Result<_>>()?;
+    let sampled = sampled(&connection, id)?;
 
     let mut states = connection.prepare(
         "SELECT task_id, try_id, task_status_name FROM status WHERE run_id = ?1 ORDER BY timestamp",
@@ -141,8 +138,8 @@ fn from_database(connection: &Connection, path: &Path) -> rusqlite::Result<Resul
         if outcome == Outcome::Open {
             run.repaired("open task: a try has no end");
         }
-        let peaks = sampled.get(&(task, number)).copied().unwrap_or_default();
-        let figure = |i: usize| peaks[i].filter(|v| *v > 0.0).and_then(Figure::measured);
+        let used = sampled.get(&(task, number)).copied().unwrap_or_default();
+        let figure = |i: usize| used[i].filter(|v| *v > 0.0).and_then(Figure::measured);
         let name = host.or_else(|| home.clone()).unwrap_or_else(|| "localhost".to_string());
         let is_known = run.host_ids.contains_key(&name) || start.is_some();
         let attempt = Attempt {
@@ -261,4 +258,60 @@ fn paths(text: &str) -> Vec<&str> {
         }
     }
     found
+}
+
+/// Memory, processor seconds, bytes read and written of each task and try.
+type Used = HashMap<(i64, i64), [Option<f64>; 4]>;
+
+/// What was sampled of each try: the largest memory; of processor time and bytes, which count from the start of the
+/// worker's process, what they grew by. The first try of a process that runs several counts from its first sample.
+fn sampled(connection: &Connection, id: &str) -> rusqlite::Result<Used> {
+    let has =
+        "SELECT count(*) FROM pragma_table_info('resource') WHERE name = 'psutil_process_pid'";
+    let has_processes = connection.query_row(has, [], |r| r.get::<_, i64>(0))? > 0;
+    let (process, order) =
+        if has_processes { ("r.psutil_process_pid", "r.timestamp") } else { ("NULL", "r.rowid") };
+    let mut samples = connection.prepare(&format!(
+        "SELECT r.task_id, r.try_id, t.hostname, {process}, r.psutil_process_memory_resident, \
+         r.psutil_process_time_user + r.psutil_process_time_system, r.psutil_process_disk_read, \
+         r.psutil_process_disk_write FROM resource r LEFT JOIN \"try\" t ON t.run_id = r.run_id AND \
+         t.task_id = r.task_id AND t.try_id = r.try_id WHERE r.run_id = ?1 ORDER BY {order}"
+    ))?;
+    type Sample = ((i64, i64), Option<(Option<String>, i64)>, [Option<f64>; 4]);
+    let samples: Vec<Sample> = samples
+        .query_map([id], |r| {
+            let process = r.get::<_, Option<i64>>(3)?;
+            let host: Option<String> = r.get(2)?;
+            let values = [r.get(4)?, r.get(5)?, r.get(6)?, r.get(7)?];
+            Ok(((r.get(0)?, r.get(1)?), process.map(|process| (host, process)), values))
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut tries: HashMap<_, BTreeSet<(i64, i64)>> = HashMap::new();
+    for (of, process, _) in samples.iter().filter(|sample| sample.1.is_some()) {
+        tries.entry(process).or_default().insert(*of);
+    }
+    let is_shared = |process| tries.get(process).is_some_and(|tries| tries.len() > 1);
+    let mut totals: HashMap<_, [Option<f64>; 4]> = HashMap::new();
+    let mut before: HashMap<(i64, i64), [Option<f64>; 4]> = HashMap::new();
+    let mut used = Used::new();
+    for (of, process, values) in &samples {
+        let base = *before.entry(*of).or_insert_with(|| match totals.get(process) {
+            Some(totals) => *totals,
+            None if is_shared(process) => *values,
+            None => [None; 4],
+        });
+        if is_shared(process) {
+            totals.insert(process, *values);
+        }
+        let most = used.entry(*of).or_insert([None; 4]);
+        for (at, value) in values.iter().enumerate() {
+            // Memory does not add up.
+            let own = value.map(|v| if at == 0 { v } else { v - base[at].unwrap_or(0.0) });
+            most[at] = match (most[at], own) {
+                (Some(most), Some(own)) => Some(f64::max(most, own)),
+                (most, own) => most.or(own),
+            };
+        }
+    }
+    Ok(used)
 }

@@ -1,5 +1,5 @@
-//! Slurm: `sacct --parsable2` with whatever columns, and `sacct --json`. No column has dependencies: they are
-//! taken from the line with which a job was submitted.
+//! Slurm: `sacct --parsable2` with any columns, and `sacct --json`. No column has dependencies: they are
+//! taken from the command line with which a job was submitted (`SubmitLine`).
 
 use super::{json, unique};
 use crate::engines::Engine;
@@ -10,7 +10,7 @@ use slackline_formats::batch_log::listing::State;
 use slackline_io::{FileAccess, FormatError, Result};
 use std::collections::{BTreeMap, HashMap};
 
-/// An attempt at a job.
+/// An attempt at a job: a requeued job has several.
 struct SlurmJob {
     job: Job,
     attempt: Attempt,
@@ -41,7 +41,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     let mut jobs: BTreeMap<String, Vec<SlurmJob>> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
     let texts = found.all(Artefact::SacctText);
-    // The listing with most columns has most information; the others are the same jobs.
+    // The listing with most columns is used; the others are assumed to list the same jobs.
     let mut best: Option<(usize, &std::path::PathBuf)> = None;
     for path in texts {
         let text = files.read_text(path)?;
@@ -110,7 +110,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
         ids.insert(id.clone(), index);
         run.tasks.push(task);
     }
-    // An array is waited for by its own number.
+    // A dependency on the number of an array is one on all its jobs.
     let mut arrays: HashMap<String, Vec<usize>> = HashMap::new();
     for (id, &index) in &ids {
         if let Some((array, _)) = id.split_once('_') {
@@ -153,7 +153,7 @@ fn outcome(state: Option<State>) -> Outcome {
     }
 }
 
-/// The first of `n[1-3],m2`.
+/// The first node of a list such as `n[1-3],m2`.
 fn first_node(list: &str) -> String {
     let Some((stem, rest)) = list.split_once('[').filter(|(stem, _)| !stem.contains(',')) else {
         return list.split(',').next().unwrap_or(list).to_string();
@@ -174,14 +174,15 @@ fn dependencies(line: &str) -> Vec<String> {
         } else if let Some(list) = word.strip_prefix("-d").filter(|l| l.starts_with("after")) {
             list
         } else if *word == "--wrap" || word.starts_with("--wrap=") {
-            break; // the script is not Slurm's
+            break; // the rest belongs to the wrapped command
         } else {
             continue;
         };
+        // `,` joins dependencies that must all hold, `?` ones of which any must.
         for clause in list.split([',', '?']) {
             let mut parts = clause.split(':');
             if parts.next().is_some_and(|kind| kind.starts_with("after")) {
-                // `after:3+10` waits ten minutes more.
+                // In `after:3+10` the number after `+` is a delay in minutes.
                 found.extend(parts.map(|id| id.split('+').next().unwrap_or(id).to_string()));
             }
         }

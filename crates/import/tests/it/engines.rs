@@ -134,7 +134,7 @@ fn parsl_reads_its_database() {
              CREATE TABLE node (run_id, hostname, cpu_count, total_memory);
              CREATE TABLE status (task_id, task_status_name, timestamp, run_id, try_id);
              CREATE TABLE resource (task_id, try_id, run_id, psutil_process_memory_resident, psutil_process_time_user,
-               psutil_process_time_system, psutil_process_disk_read, psutil_process_disk_write);
+               psutil_process_time_system, psutil_process_disk_read, psutil_process_disk_write, psutil_process_pid, timestamp);
              INSERT INTO workflow VALUES ('r', 'w.py', '2026-01-01 00:00:00', '2026-01-01 00:01:00', 'm');
              INSERT INTO node VALUES ('r', 'n1', 2, 8000000000);
              INSERT INTO task VALUES (0, 'r', '', 'make', '0', 'None', '[<File at 0x1 url=x path=/d/a b filename=a b>]');
@@ -144,7 +144,9 @@ fn parsl_reads_its_database() {
              INSERT INTO try VALUES (1, 0, 'r', 'n1', 'htex', '2026-01-01 00:00:05', '2026-01-01 00:00:06', '2026-01-01 00:00:10', '');
              INSERT INTO try VALUES (0, 1, 'r', 'n1', 'htex', '2026-01-01 00:00:10', '2026-01-01 00:00:11', '2026-01-01 00:00:20', '');
              INSERT INTO try VALUES (0, 2, 'r', 'n1', 'htex', '2026-01-01 00:00:20', '2026-01-01 00:00:21', NULL, '');
-             INSERT INTO resource VALUES (1, 0, 'r', 5000.0, 1.0, 0.5, 7.0, 0.0);",
+             INSERT INTO resource VALUES (1, 0, 'r', 5000.0, 1.0, 0.5, 7.0, 0.0, 9, '2026-01-01 00:00:19');
+             INSERT INTO resource VALUES (2, 0, 'r', 6000.0, 1.5, 0.5, 7.0, 0.0, 9, '2026-01-01 00:00:22');
+             INSERT INTO resource VALUES (2, 0, 'r', 5500.0, 2.0, 0.75, 9.0, 0.0, 9, '2026-01-01 00:00:23');",
         )
         .unwrap();
     drop(database);
@@ -155,7 +157,11 @@ fn parsl_reads_its_database() {
         [Outcome::Failed, Outcome::Completed]
     );
     assert_eq!(run.tasks[1].attempts[0].peak_memory.unwrap().value, 5000.0);
-    assert_eq!(run.tasks[2].attempts[0].outcome, Outcome::Open);
+    // The worker's process ran both: what it took before is not of the second.
+    let second = &run.tasks[2].attempts[0];
+    assert_eq!((second.outcome, second.peak_memory.unwrap().value), (Outcome::Open, 6000.0));
+    assert_eq!((second.cpu.unwrap().value, second.read.unwrap().value), (1.25, 2.0));
+    assert_eq!(run.tasks[1].attempts[0].cpu, None);
     assert_eq!(run.summary().edges, 3);
     // A damaged database is an error, not a panic.
     let mut bytes = std::fs::read(&path).unwrap();

@@ -434,9 +434,9 @@ impl Draw<'_> {
         let outcome = {
             let mut note = |record: &slackline_model::trace::Record| moves.note(record);
             let recording = if priced {
-                Recording::KeepWorkAndTell(&mut note)
+                Recording::KeepWorkAndStream(&mut note)
             } else {
-                Recording::Tell(&mut note)
+                Recording::Stream(&mut note)
             };
             stage.run_as(policy.as_mut(), recording, None).map_err(|error| error.to_string())?
         };

@@ -20,6 +20,16 @@ pub enum StoreError {
     Machine { file: PathBuf, message: String },
 }
 
+impl From<StoreError> for slackline_core::Failure {
+    fn from(error: StoreError) -> slackline_core::Failure {
+        let message = error.to_string();
+        match error {
+            StoreError::Input { help, .. } => slackline_core::Failure::Input { message, help },
+            StoreError::Machine { .. } => slackline_core::Failure::work(message),
+        }
+    }
+}
+
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// A file of results, held alone while it is open for writing.

@@ -1,4 +1,4 @@
-//! A cell as files, and the command that makes it again.
+//! A cell as files, with the command that repeats it.
 
 use super::{By, Cell, transfers_name};
 use crate::papers::StudyError;
@@ -29,9 +29,9 @@ const SCRIPT: &str = "run.sh";
 pub struct Written {
     /// The files, in their folder.
     pub files: Vec<String>,
-    /// The words of the command, which is to be given in that folder.
+    /// The command with its arguments, to be run in that folder.
     pub command: Vec<String>,
-    /// When the cell ends; never where it cannot finish.
+    /// Makespan of the cell in seconds; infinite where it cannot finish.
     pub end: f64,
 }
 
@@ -43,7 +43,7 @@ impl Written {
 }
 
 impl Cell {
-    /// Writes everything into a folder that exists; `about` has the lines of the note on its origin.
+    /// Writes the files into an existing folder; `about` has the comment lines of the script on its origin.
     pub fn write(
         &self,
         access: &FileAccess,
@@ -75,6 +75,7 @@ impl Cell {
     }
 }
 
+/// Files written so far, and the command for them.
 struct Writing<'f> {
     access: &'f FileAccess,
     folder: &'f Path,
@@ -83,11 +84,12 @@ struct Writing<'f> {
 }
 
 impl Writing<'_> {
+    /// Appends words to the command.
     fn say<W: Into<String>>(&mut self, words: impl IntoIterator<Item = W>) {
         self.command.extend(words.into_iter().map(Into::into));
     }
 
-    /// Adds an option, unless its value is the default.
+    /// Adds an option with its value; none where the value is the default.
     fn option(&mut self, name: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.say([name.to_string(), value.to_string()]);
@@ -102,8 +104,8 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn scenario(&mut self, name: &str, world: &Scenario) -> Result<(), StudyError> {
-        scenario::write_scenario(self.access, &self.folder.join(name), world)
+    fn scenario(&mut self, name: &str, scenario: &Scenario) -> Result<(), StudyError> {
+        scenario::write_scenario(self.access, &self.folder.join(name), scenario)
             .map_err(StudyError::of)?;
         self.files.push(name.to_string());
         Ok(())
@@ -183,11 +185,12 @@ impl Writing<'_> {
                 self.say(["--schedule", SCHEDULE]);
                 self.option("--transfers", Some(transfers_name(*transfers)));
             }
-            By::Policy(entry, told) => {
-                self.say(["--policy", entry.name, "-a", told.planner.algorithm.name]);
-                self.told(told, entry.parameters, &stage.settings);
-                let lots = told.planner.algorithm.capabilities().contains(&Capability::Seed);
-                self.seed(told.seed, lots || entry.draws_lots());
+            By::Policy(entry, options) => {
+                self.say(["--policy", entry.name, "-a", options.planner.algorithm.name]);
+                self.policy_options(options, entry.parameters, &stage.settings);
+                let randomised =
+                    options.planner.algorithm.capabilities().contains(&Capability::Seed);
+                self.seed(options.seed, randomised || entry.is_randomised());
             }
             By::Planner(_) => {}
         }
@@ -206,9 +209,9 @@ impl Writing<'_> {
     }
 
     /// Adds the options of a policy; transfers and period only if it uses them.
-    fn told(&mut self, told: &Options, parameters: &[Parameter], settings: &Settings) {
+    fn policy_options(&mut self, options: &Options, parameters: &[Parameter], settings: &Settings) {
         let has = |name: &str| parameters.iter().any(|p| p.name == name);
-        let transfers = has("transfers").then(|| transfers_name(told.transfers));
+        let transfers = has("transfers").then(|| transfers_name(options.transfers));
         if settings.anticipated {
             self.say(["--transfers", "anticipated"]);
             self.option("--set", transfers.map(|when| format!("transfers={when}")));
@@ -217,14 +220,14 @@ impl Writing<'_> {
         }
         self.option(
             "--period",
-            has("period").then(|| match told.period {
+            has("period").then(|| match options.period {
                 Period::Seconds(seconds) => Quantity::Duration.write(seconds),
                 Period::OfMakespan(share) => share.to_string(),
             }),
         );
-        self.set(&told.given);
-        self.set(&told.planner.request.given);
-        self.limits(&told.planner.request.limits);
+        self.set(&options.given);
+        self.set(&options.planner.request.given);
+        self.limits(&options.planner.request.limits);
     }
 
     fn set(&mut self, given: &Given) {
@@ -238,8 +241,8 @@ impl Writing<'_> {
         self.option("--deadline", limits.deadline.map(|d| Quantity::Duration.write(d)));
     }
 
-    fn seed(&mut self, seed: u64, heeded: bool) {
-        self.option("--seed", (heeded && seed != 0).then_some(seed));
+    fn seed(&mut self, seed: u64, is_used: bool) {
+        self.option("--seed", (is_used && seed != 0).then_some(seed));
     }
 
     fn settings(&mut self, settings: &Settings) {
@@ -272,7 +275,7 @@ impl Writing<'_> {
     }
 }
 
-/// A word as a shell reads it back, in quotes only where it needs them.
+/// A word quoted for the shell, only where that is needed.
 fn quoted(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,+%@".contains(&b);
     if !word.is_empty() && word.bytes().all(plain) {

@@ -1,14 +1,14 @@
-//! The allocation of variation: which share of the sum of squares around the overall mean each factor, the method and
-//! their pairs account for (Jain, "The Art of Computer Systems Performance Analysis", 1991, chapters 21 to 23).
+//! Allocation of variation: the shares of the sum of squares around the overall mean that factors, the method and their
+//! pairwise interactions account for (Jain, "The Art of Computer Systems Performance Analysis", 1991, chapters 21 to 23).
 
 use super::Runs;
 use serde::Serialize;
 
-/// The share of the variation of all values that something accounts for.
+/// The share of the variation of all values that one effect accounts for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Variation {
-    /// A factor (the column of the methods is one), or two that act together; none for everything else: draws and what
-    /// three or more factors do together.
+    /// One factor (the method counts as one), or two for their interaction; empty for the rest: random draws and higher
+    /// interactions.
     pub factors: Vec<String>,
     /// Its share of the sum of squares.
     pub share: f64,
@@ -18,11 +18,12 @@ pub struct Variation {
 struct Axis<'a> {
     name: &'a str,
     levels: usize,
+    /// Level by block; none for the method.
     of_block: Option<Vec<usize>>,
 }
 
 /// The allocation of the variation of `table` (block after block, method after method), largest share first and the rest
-/// last; empty where the design is not balanced or nothing varies.
+/// last; empty where nothing varies or the design is not balanced (shares would not add up). Ties: order of columns.
 pub(super) fn allocation(runs: &Runs, table: &[Option<f64>], logarithms: bool) -> Vec<Variation> {
     let scaled = |value: &Option<f64>| {
         let value = (*value)?;

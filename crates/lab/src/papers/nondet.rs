@@ -1,5 +1,5 @@
 //! Workflows with choices and loops under a budget: the two allocations of Caron, Desprez, Muresan and Suter (2012), as
-//! Suter outlines them (2014). No figure is published there, one finding in words.
+//! Suter outlines them (2014). The source publishes no figures; its one statement is checked.
 
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use slackline_analysis::statistics::Estimate;
@@ -23,13 +23,13 @@ pub(super) const PAPER: Paper = Paper {
                with --runs makes them for a workflow of slackline generate workflow nondeterministic",
 };
 
-/// Machines of the one kind.
+/// Machines, all of one kind.
 const MACHINES: usize = 16;
 
 /// Runs of each plan, with the same decisions for all variants.
 const RUNS: u64 = 20;
 
-/// Applications: how many tasks, of how many hours.
+/// Applications: name, number of tasks, and range of their hours.
 const APPLICATIONS: [(&str, usize, (f64, f64)); 4] = [
     ("8 tasks of 6 to 36 min", 8, (0.1, 0.6)),
     ("8 tasks of 0.5 to 6 h", 8, (0.5, 6.0)),
@@ -37,14 +37,15 @@ const APPLICATIONS: [(&str, usize, (f64, f64)); 4] = [
     ("24 tasks of 0.5 to 6 h", 24, (0.5, 6.0)),
 ];
 
-/// The smallest and the largest of them.
+/// Positions of the smallest and the largest application.
 const SMALL: usize = 0;
 const LARGE: usize = 3;
 
-/// Budgets, in multiples of what everything costs at least.
+/// Budgets, in multiples of the least cost of the planned executions.
 const BUDGETS: [f64; 3] = [1.02, 2.5, 10.0];
 
-/// A variant: its name and its choices.
+/// A variant: its name, method, rate at which budgets are shared, machines that a part may use, and the area that counts
+/// (see `nondet::Options`).
 type Variant = (&'static str, Method, Rate, Pool, Area);
 
 const VARIANTS: [Variant; 7] = [
@@ -57,7 +58,7 @@ const VARIANTS: [Variant; 7] = [
     ("combined (ours)", Method::Combined, Rate::Start, Pool::Tight, Area::Over),
 ];
 
-/// The two procedures as described in the source, as far as it is specific.
+/// Positions of the two procedures of the source, as far as it specifies them.
 const EAGER: usize = 0;
 const DEFERRED: usize = 2;
 
@@ -72,14 +73,15 @@ fn graphs(options: &Options) -> usize {
 /// Results of a variant for one workflow under one budget.
 #[derive(Clone, Copy)]
 struct Found {
-    /// Whether every part keeps to its money.
+    /// Whether every part keeps its budget.
     feasible: bool,
-    /// Means over the runs.
+    /// Mean over the runs, in seconds.
     makespan: f64,
+    /// Mean over the runs, in the currency of the prices.
     cost: f64,
 }
 
-/// Of one workflow: by budget, then by variant.
+/// Results of one workflow, by budget and then by variant.
 type Row = Vec<Vec<Found>>;
 
 fn cloud() -> Result<Platform, StudyError> {
@@ -115,7 +117,7 @@ fn of_workflow(workflow: &Workflow, platform: &Platform, seed: u64) -> Result<Ro
     let tasks = workflow.clone().without_control();
     let problem = nondet::task_times(&tasks, platform).map_err(StudyError::of)?;
     let kinds = Kinds::new(&problem);
-    // What all executions that are paid for cost at least does not depend on the budget.
+    // The least cost of planned executions does not depend on the budget: 1 will do.
     let usual = options_of(&VARIANTS[DEFERRED], 1.0);
     let plan = nondet::plan(control, &kinds, &usual).map_err(StudyError::of)?;
     let floor: f64 = plan.shared.planned.iter().zip(&plan.floor).map(|(n, f)| n * f).sum();
@@ -167,7 +169,7 @@ impl WorkflowKind {
         self.rows.iter().map(share).collect()
     }
 
-    /// Makespans over the best of all variants, among the feasible.
+    /// Makespans over the best feasible makespan of the same workflow.
     fn to_best(&self, budget: usize, variant: usize) -> Vec<f64> {
         let ratio = |row: &Row| {
             let able = row[budget].iter().filter(|found| found.feasible);
@@ -188,7 +190,7 @@ impl WorkflowKind {
         self.rows.iter().filter_map(ratio).collect()
     }
 
-    /// By how much more often deferred is feasible than eager.
+    /// Share of workflows with a feasible deferred plan less that with a feasible eager one.
     fn lead(&self, budget: usize) -> Estimate {
         let (deferred, eager) = (self.feasible(budget, DEFERRED), self.feasible(budget, EAGER));
         Estimate::mean(&deferred.iter().zip(&eager).map(|(d, e)| d - e).collect::<Vec<_>>())
@@ -245,7 +247,7 @@ fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError>
     columns.extend(VARIANTS.map(|variant| variant.0));
     let mut shares = Table::new("Share of feasible plans", &columns);
     let mut ends = Table::new("Mean makespan over the best variant, among the feasible", &columns);
-    let mut bills = Table::new("Mean cost over the budget", &columns);
+    let mut bills = Table::new("Mean cost of runs", &columns);
     for kind in &kinds {
         for budget in 0..BUDGETS.len() {
             let label = format!("{}, {}", kind.name, times(budget));
@@ -267,7 +269,6 @@ fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError>
             bills.rows.push(row(&cost));
         }
     }
-    bills.title = "Mean cost of runs".to_string();
     report.findings.tables = vec![shares, ends, bills];
     Ok(report)
 }

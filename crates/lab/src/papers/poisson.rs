@@ -1,5 +1,6 @@
-//! Chapter 4 of Arabnejad's thesis: FDWS with queues, for workflows with a table of run times that
-//! arrive as a Poisson process. Part of the study `fdws`.
+//! Chapter 4 of Arabnejad's thesis: fairness dynamic workflow scheduling (FDWS) with queues, against OWM (online workflow
+//! management) and RANK_HYBD (hybrid rank), for workflows with a table of run times that arrive as a Poisson process.
+//! SLR is the schedule length ratio, CCR the ratio of communication to computation. Part of the study `fdws`.
 
 use super::concurrent::{Method, Stream, Streams, draw, mean_of};
 use super::{Cell, Claim, Options, Rule, StudyError, Table, Unit, Watch};
@@ -14,6 +15,8 @@ use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::scenario::When;
 use std::sync::Arc;
 
+/// The method under test, then those that it is compared with, the last three being readings of OWM: name in tables,
+/// policy, parameters.
 const METHODS: [Method; 6] = [
     ("FDWS, queues", "fdws-queues", &[]),
     ("OWM", "owm", &[]),
@@ -30,8 +33,8 @@ const SHAPES: Shapes = Shapes {
     jump: &["1", "2", "4"],
 };
 
-/// Table 8: workflows, mean gap, and by how much FDWS shortens the overall makespan of OWM and of
-/// RANK_HYBD.
+/// Table 8: number of workflows, mean gap in seconds, and improvements of the overall makespan by FDWS over OWM and over
+/// RANK_HYBD (negative: FDWS is longer).
 const TABLE_8: [(usize, f64, [f64; 2]); 8] = [
     (30, 0.0, [-0.2258, 0.1577]),
     (30, 50.0, [-0.1801, 0.1342]),
@@ -47,7 +50,7 @@ pub(super) const CHOICES: &str = "Chapter 4: 10 to 60 tasks in steps of 10 with 
      processors (8, 16 or 32) are drawn for each stream, the source runs them all; gaps are exponential, all \
      come at once where their mean is 0.";
 
-/// Streams of an n-th of so many workflows.
+/// Streams of `workflows / fewer` workflows with a mean gap of `gap` seconds.
 fn streams_of(options: &Options, workflows: usize, gap: f64, fewer: usize) -> Streams {
     let seed = options.seed;
     let label = format!("{workflows} workflows, mean gap {gap:.0} s");
@@ -55,13 +58,13 @@ fn streams_of(options: &Options, workflows: usize, gap: f64, fewer: usize) -> St
     Streams { label, methods: &METHODS, central: false, draw: Arc::new(draw) }
 }
 
-/// Every run of chapter 4.
+/// One cell for every run of chapter 4.
 pub(super) fn cells(options: &Options, (streams, fewer): (usize, usize)) -> Vec<Recipe> {
     let of = |(workflows, gap, _)| streams_of(options, workflows, gap, fewer).cells(streams);
     TABLE_8.into_iter().flat_map(of).collect()
 }
 
-/// Of the workflows of a run.
+/// A figure of the workflows of a run.
 type Figure<'f> = &'f dyn Fn(&[Served]) -> f64;
 
 /// Claims and tables of chapter 4, over so many streams with the number of workflows divided by `fewer`.
@@ -117,7 +120,7 @@ pub(super) fn chapter_4(
     Ok((vec![sign, size, slr.unless_it_holds(why)], vec![longer, slower]))
 }
 
-/// Workflows of one drawn setting, and dates.
+/// A stream of workflows of one random setting, with dates of arrival.
 fn stream(seed: u64, member: u64, count: usize, gap: f64) -> Result<Stream, StudyError> {
     let drawn = Poisson::draw(count, gap, Seed { seed, member });
     let costs = [

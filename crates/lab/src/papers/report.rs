@@ -7,11 +7,11 @@ use slackline_analysis::statistics::{Estimate, Interval};
 /// Notation of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A plain number with so many digits behind the point.
+    /// A plain number with this many decimals.
     Number(usize),
-    /// A share, written in per cent with so many digits.
+    /// A share between 0 and 1, written in per cent with this many decimals.
     Percent(usize),
-    /// A factor, written `1.53x` with so many digits.
+    /// A factor, written such as `1.53x`, with this many decimals.
     Times(usize),
 }
 
@@ -21,7 +21,7 @@ impl Unit {
         if !value.is_finite() {
             return "-".to_string();
         }
-        // No minus in front of nothing.
+        // Rounding may leave "-0.0".
         let tidy = |text: String| match text.strip_prefix('-') {
             Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => rest.to_string(),
             _ => text,
@@ -86,14 +86,15 @@ impl Rule {
         }
     }
 
-    /// Passes or fails when the whole interval does; otherwise the figure leaves it open.
+    /// The figure passes when value and 95 % interval satisfy the rule, fails when neither do, and is open otherwise: also
+    /// without a margin (unless exact), and where the interval encloses a range.
     fn judge(self, estimate: &Estimate) -> Judgement {
         let ends = [estimate.low(), estimate.high(), estimate.value].map(|v| self.allows(v));
         let spans = matches!(self, Rule::Between(low, high)
             if estimate.low() < low && estimate.high() > high);
         match ends {
             _ if !estimate.value.is_finite() => Judgement::Open,
-            // The spread of one sample is not known.
+            // One sample has no known spread.
             _ if estimate.margin.is_none() && !estimate.exact => Judgement::Open,
             [true, true, true] => Judgement::Passes,
             [false, false, false] if !spans => Judgement::Fails,
@@ -108,14 +109,14 @@ impl Rule {
 pub enum Judgement {
     /// The figure satisfies the rule, and so does its interval.
     Passes,
-    /// Neither does.
+    /// Neither satisfies it.
     Fails,
     /// The interval is on both sides of the rule.
     Open,
 }
 
 impl Judgement {
-    /// Word to show.
+    /// The judgement as text.
     pub fn name(self) -> &'static str {
         match self {
             Judgement::Passes => "yes",
@@ -132,20 +133,20 @@ pub struct Check {
     pub what: String,
     /// The published figure, where there is one.
     pub published: Option<String>,
-    /// Ours.
+    /// Our figure.
     pub ours: Estimate,
     /// Its notation.
     pub unit: Unit,
     /// The condition on it.
     pub rule: Rule,
-    /// Whether it does.
+    /// The result.
     pub outcome: Judgement,
 }
 
 impl Serialize for Check {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct StudyDocument<'a> {
+        struct CheckDocument<'a> {
             what: &'a str,
             #[serde(skip_serializing_if = "Option::is_none")]
             published: Option<&'a str>,
@@ -153,7 +154,7 @@ impl Serialize for Check {
             rule: String,
             outcome: Judgement,
         }
-        StudyDocument {
+        CheckDocument {
             what: &self.what,
             published: self.published.as_deref(),
             ours: self.ours,
@@ -182,7 +183,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Words to show.
+    /// The verdict as text.
     pub fn name(&self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
@@ -206,7 +207,7 @@ impl Verdict {
     }
 }
 
-/// Something a source states.
+/// A statement of a source, with our checks of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
     /// Place in the source, or our name for it.
@@ -215,7 +216,7 @@ pub struct Claim {
     pub states: String,
     /// Verdict from the checks.
     pub verdict: Verdict,
-    /// The figures.
+    /// The checks of figures.
     pub checks: Vec<Check>,
     /// Cause of the outcome, or the way in which a figure was read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -253,13 +254,13 @@ impl Claim {
         self.verdict = Verdict::of(&self.checks);
     }
 
-    /// Says what decides the outcome.
+    /// Adds a remark on the cause of the outcome.
     pub(crate) fn remark(mut self, text: impl Into<String>) -> Claim {
         self.remark = Some(text.into());
         self
     }
 
-    /// Says what is behind a miss, where there is one.
+    /// Adds a remark on the cause unless the claim holds.
     pub(crate) fn unless_it_holds(self, text: impl Into<String>) -> Claim {
         if self.verdict == Verdict::Holds { self } else { self.remark(text) }
     }
@@ -268,7 +269,7 @@ impl Claim {
 /// An entry of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Words.
+    /// Text.
     Text(String),
     /// A figure.
     Figure(Estimate, Unit),
@@ -285,7 +286,7 @@ impl Cell {
         Cell::Figure(Estimate::mean(samples), unit)
     }
 
-    /// As text.
+    /// The entry as text.
     pub fn show(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),
@@ -316,7 +317,7 @@ impl Serialize for Cell {
     }
 }
 
-/// Numbers of ours.
+/// A table of our results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table {
     /// Title.
@@ -351,20 +352,20 @@ pub struct Report {
     pub name: &'static str,
     /// Title of the source.
     pub title: &'static str,
-    /// Authors, place, year.
+    /// Authors, venue, year.
     pub source: &'static str,
     /// Seed of every draw.
     pub seed: u64,
-    /// Number of runs: the name of the size.
+    /// Name of the size (quick, standard, full), which sets the number of runs.
     pub size: &'static str,
     /// Graphs per setting.
     pub graphs: usize,
-    /// Choices where the source leaves one.
+    /// Our choices where the source leaves any.
     pub choices: Vec<String>,
     /// Claims and tables; equal for every run with the same seed and size.
     #[serde(flatten)]
     pub findings: Findings,
-    /// Derived from wall time: other on every machine and in every run.
+    /// Findings from wall time, which differ between machines and runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timed: Option<Findings>,
 }

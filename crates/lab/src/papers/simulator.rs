@@ -8,7 +8,7 @@ use slackline_analysis::statistics::Estimate;
 use slackline_engine::{Recording, Stage};
 use slackline_formats::{instance, simgrid_xml};
 use slackline_generate::Seed;
-use slackline_generate::platform::clusters::{Figures, GRID5000};
+use slackline_generate::platform::clusters::{ClusterFigures, GRID5000};
 use slackline_generate::platform::selection::{
     PUBLISHED, Selector, compendium, heterogeneity, select,
 };
@@ -194,7 +194,8 @@ fn spread() -> Result<Claim, StudyError> {
         0..10 => 3.2 + 0.03 * f64::from(k),
         _ => 3.65 + 0.14 * f64::from(k - 10),
     };
-    let all: Vec<Figures> = (0..18).map(|k| Figures { gflops: speed(k), ..GRID5000[0] }).collect();
+    let all: Vec<ClusterFigures> =
+        (0..18).map(|k| ClusterFigures { gflops: speed(k), ..GRID5000[0] }).collect();
     let wide = heterogeneity(all.iter().map(|c| c.gflops)) / 100.0;
     let ours = (Estimate::exact(wide), Unit::Percent(0));
     claim.check("speeds from slowest to fastest", "45 %", ours, Rule::Between(0.44, 0.46));

@@ -8,7 +8,7 @@ use crate::random;
 use proptest::prelude::*;
 use rand::RngExt;
 use random::Clusters;
-use slackline_analysis::plan_check::{self, Ground};
+use slackline_analysis::plan_check::{self, CheckSetup};
 use slackline_engine::{Ending, Recording, Stage};
 use slackline_model::platform::{
     ClusterSharing, ClusterSpec, DeclaredRoute, HostSpec, LinkShape, LinkSpec, Matrix,
@@ -169,7 +169,7 @@ fn beats_the_bound(seed: u64, tasks: u32, kind: &str, model: &str) -> Result<(),
     let bound = proven.unwrap().lower_bound.max(simulated);
     let least = bound * (1.0 - 1e-9);
     let (until, models) = (f64::INFINITY, models);
-    let ground = Ground {
+    let ground = CheckSetup {
         workflow: workflow.clone(),
         platform: platform.clone(),
         models: models.clone(),

@@ -7,7 +7,7 @@ use crate::random;
 use proptest::prelude::*;
 use rand::RngExt;
 use random::Clusters;
-use slackline_analysis::plan_check::{Check, Ground};
+use slackline_analysis::plan_check::{Check, CheckSetup};
 use slackline_formats::FileAccess;
 use slackline_formats::{instance, read_platform, read_workflow};
 use slackline_model::platform::{
@@ -95,7 +95,7 @@ proptest! {
         let problem =
             Problem::charged(&workflow, &platform, &models.charges(), inputs).unwrap();
         let ground =
-            Ground { workflow: workflow.clone(), platform: platform.clone(), models, inputs, until: f64::INFINITY };
+            CheckSetup { workflow: workflow.clone(), platform: platform.clone(), models, inputs, until: f64::INFINITY };
         let settings = Request { iterations: Some(40), ..Request::seeded(7) };
         for algorithm in registry::ALL.iter().filter(|a| a.needs.is_empty()) {
             let plan = algorithm.plan(&problem, &settings).unwrap();
@@ -119,7 +119,7 @@ proptest! {
         let problem =
             Problem::charged(&workflow, &platform, &models.charges(), inputs).unwrap();
         let ground =
-            Ground { workflow: workflow.clone(), platform: platform.clone(), models, inputs, until: f64::INFINITY };
+            CheckSetup { workflow: workflow.clone(), platform: platform.clone(), models, inputs, until: f64::INFINITY };
         let one_graph = |a: &&Algorithm| !a.needs.contains(&Need::Several);
         let all = registry::ALL.iter().filter(|a| a.family == Family::Moldable);
         for algorithm in all.filter(one_graph) {
@@ -146,7 +146,7 @@ fn check(workflow: Workflow, platform: Platform) -> Check {
     let problem = Problem::charged(&workflow, &platform, &models.charges(), inputs).unwrap();
     let heft = registry::find("heft").unwrap();
     let plan = heft.plan(&problem, &Request::default()).unwrap();
-    let ground = Ground {
+    let ground = CheckSetup {
         workflow: workflow.clone(),
         platform: platform.clone(),
         models,

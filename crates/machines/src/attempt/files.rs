@@ -28,7 +28,7 @@ pub struct Written {
     /// Its time of modification, as in [`Stamp`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<(i64, i64)>,
-    /// Path at which the attempt has left it, for whoever accepts the attempt.
+    /// Path at which the attempt has left it, for the acceptance of the attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
 }
@@ -99,8 +99,8 @@ fn check_stamp(file: &File, stamp: Option<Stamp>) -> std::io::Result<()> {
 /// Message about a user's file that was modified during the run.
 const CHANGED: &str = "has changed since the run began";
 
-/// Size in bytes from which files of the user are linked for the superuser, too, whom their mode does not keep from
-/// writing: a copy for each attempt would fill disks, and what was written to is found after the attempt.
+/// Size in bytes from which files of the user are linked for the superuser, too, although their mode does not prevent the
+/// superuser from writing: a copy for each attempt would fill disks, and what was written to is found after the attempt.
 const LINKED_FOR_ANYBODY: u64 = 16 << 20;
 
 /// Bytes that are read or copied at a time.
@@ -142,7 +142,7 @@ pub(super) struct Inputs<'a> {
     pub(super) keep: Option<&'a Path>,
 }
 
-/// Brings inputs into a folder under their names. Files of a store are linked where nobody can write
+/// Brings inputs into a folder under their names. Files of a store are linked if attempts cannot write
 /// through the link: they are read-only, and this user is not exempt from that. All others are copied. Those of the
 /// user are brought into the store once, and linked from there alone; [`spoilt`] finds what was written to all the same.
 pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, AttemptError> {
@@ -215,7 +215,7 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Att
         match brought {
             Ok(true) => {}
             Ok(false) => {
-                let _ = fs::remove_file(from); // whoever changed it may have done so
+                let _ = fs::remove_file(from); // the process that changed it may have done so
                 return Err(AttemptError::InputGone { index, name: name.clone() });
             }
             Err(_) if is_missing(from) => {
@@ -314,7 +314,7 @@ pub(super) fn spoilt<'a>(
             continue;
         }
         if Stamp::of(&found) != version.stamp {
-            set_modified(path, version.stamp.modified); // next time nobody has to read it
+            set_modified(path, version.stamp.modified); // so that it need not be read next time
         }
         if !found.permissions().readonly() {
             let mode = Mode::from_raw_mode(found.mode() & 0o555);
@@ -629,7 +629,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Creates a folder for the attempt that nobody else can enter.
+    /// Creates a folder for the attempt that no other user can enter.
     pub(super) fn fresh(&self) -> std::io::Result<PathBuf> {
         let base = private::open_directory(&self.base, true)?;
         let (name, _) = private::fresh_directory(&base, &self.base, &self.attempt)?;
@@ -684,7 +684,7 @@ mod tests {
         set_modified(&stored, (1_000_000_000, 0));
         assert_ne!(Stamp::of(&fs::metadata(&stored).unwrap()), stamp);
         assert!(brought(root.path(), &known, "touched").is_ok());
-        // Without a checksum nobody knows, and it is made again.
+        // Without a checksum this is unknown, and it is made again.
         let unsure = Version { checksum: None, ..known.clone() };
         let gone = |made: Result<Vec<Linked>, AttemptError>| {
             matches!(made, Err(AttemptError::InputGone { .. }))
@@ -721,7 +721,7 @@ mod tests {
         fs::write(&stored, "right").unwrap();
         assert_eq!(spoilt(&work, &inputs, &linked), Some("in"));
         assert!(stored.exists());
-        // Where nothing is left of it nobody can know.
+        // If nothing is left of it, this cannot be known.
         fs::remove_file(work.join("in")).unwrap();
         assert_eq!(spoilt(&work, &inputs, &linked), Some("in"));
     }

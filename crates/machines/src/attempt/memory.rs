@@ -60,7 +60,7 @@ impl Enforce {
 /// Share of the grant from which on a kill from outside counts as one for lack of memory.
 const NEARLY: f64 = 0.9;
 
-/// Time between two looks at all processes, and the most of one's time that looking may take.
+/// Time between two checks of all processes, and the greatest share of time that checking may take.
 const LOOK: Duration = Duration::from_millis(150);
 const MOST_WORK: u32 = 20;
 

@@ -1,6 +1,6 @@
 //! One attempt at a task as a process of this machine: a fresh folder with its inputs, the program
 //! as it is given, its words kept, its outputs checked and moved to where they belong. Nothing here
-//! knows of engines or logs: whoever has a folder and a description can make an attempt.
+//! knows of engines or logs: a folder and a description suffice for an attempt.
 
 mod files;
 mod limits;
@@ -8,6 +8,7 @@ mod memory;
 mod orphans;
 mod packed;
 mod process;
+mod spare;
 
 pub(crate) use files::{Pace, copy_paced, is_missing, publish};
 pub use files::{Scratch, Stamp, Version, Written, checksum, checksum_of_bytes, stamped_checksum};
@@ -21,6 +22,7 @@ pub(crate) use orphans::{end_adopted, process_of};
 pub use packed::{is_packed, packed_content, unpack};
 pub use process::{Control, Limits, Usage};
 pub use slackline_engine::Process;
+pub(crate) use spare::Spares;
 
 use crate::load;
 use serde::{Deserialize, Serialize};
@@ -36,7 +38,7 @@ pub const STDERR: &str = "stderr";
 /// Lines of a failed process that are kept with its failure.
 const LAST_LINES: usize = 5;
 
-/// Most bytes that are looked at for them.
+/// Most bytes that are read for them.
 const LAST_BYTES: u64 = 4096;
 
 /// Command, inputs, outputs and limits of one attempt.
@@ -132,14 +134,15 @@ pub enum AttemptError {
 }
 
 impl Attempt {
-    /// Makes the attempt; `begun` is told of the process as soon as there is one. What is left in its
-    /// folder is for [`clear`](Attempt::clear).
-    pub fn perform(
+    /// Makes the attempt, in folders of earlier ones where there are such; `begun` is notified of the process as soon
+    /// as there is one. What is left in its folder is for [`clear`](Attempt::clear).
+    pub(crate) fn perform(
         &mut self,
         control: &Control,
+        spares: &Spares,
         begun: &mut dyn FnMut(Process),
     ) -> Result<Completed, AttemptError> {
-        let done = self.try_perform(control, begun);
+        let done = self.try_perform(control, spares, begun);
         let created = !self.work.as_os_str().is_empty();
         if created
             && matches!(
@@ -152,32 +155,16 @@ impl Attempt {
             // What a failed attempt left may explain it.
             let _ = std::fs::rename(&self.work, self.captured.join("work"));
         }
-        self.forget_silence();
+        spares.take_captured(&self.captured, done.is_ok());
         done
     }
 
-    /// Removes the files for what it says where it said nothing, and their folders where nothing else is in them: a
-    /// run of many tasks would use up the inodes of a file system.
-    fn forget_silence(&self) {
-        for name in [STDOUT, STDERR] {
-            let path = self.captured.join(name);
-            if std::fs::symlink_metadata(&path)
-                .is_ok_and(|found| found.is_file() && found.len() == 0)
-            {
-                let _ = std::fs::remove_file(&path); // an empty file more does no harm
-            }
-        }
-        // Folders with something in them stay, as those of the other attempts at the task.
-        if std::fs::remove_dir(&self.captured).is_ok()
-            && let Some(of_task) = self.captured.parent()
-        {
-            let _ = std::fs::remove_dir(of_task);
-        }
-    }
-
-    /// Takes away what is left of the attempt's folder: nothing in it is needed.
-    pub fn clear(&self) {
-        if !self.work.as_os_str().is_empty() {
+    /// Takes away what is left of the attempt's folder: nothing in it is needed. That of an attempt that has succeeded
+    /// is for those to come.
+    pub(crate) fn clear(&self, spares: &Spares, succeeded: bool) {
+        if succeeded && self.scratch.is_none() {
+            spares.take_work(&self.work);
+        } else if !self.work.as_os_str().is_empty() {
             let _ = std::fs::remove_dir_all(&self.work); // it may be gone
         }
     }
@@ -185,6 +172,7 @@ impl Attempt {
     fn try_perform(
         &mut self,
         control: &Control,
+        spares: &Spares,
         begun: &mut dyn FnMut(Process),
     ) -> Result<Completed, AttemptError> {
         match &self.scratch {
@@ -192,9 +180,10 @@ impl Attempt {
                 self.work = PathBuf::new();
                 self.work = scratch.fresh().map_err(|e| impossible(&scratch.base, &e))?;
             }
-            None => files::fresh(&self.work).map_err(|e| impossible(&self.work, &e))?,
+            None => spares.make_work(&self.work).map_err(|e| impossible(&self.work, &e))?,
         }
-        files::make(&self.captured).map_err(|e| impossible(&self.captured, &e))?;
+        let captured = spares.make_captured(&self.captured);
+        captured.map_err(|e| impossible(&self.captured, &e))?;
         // On another disk nothing can be linked.
         let keep = self.keep.as_deref().filter(|_| self.scratch.is_none());
         let (files, own, versions) = (&self.inputs[..], &self.own[..], &self.versions[..]);
@@ -210,7 +199,7 @@ impl Attempt {
             return Err(AttemptError::Memory { grant, peak, last_lines });
         }
         if !usage.succeeded(&self.accepts) || usage.overran {
-            return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
+            return Err(self.failed(usage.describe_end(self.limits.seconds), usage.exit));
         }
         match files::collect(&self.work, &self.outputs, self.checksum_limit) {
             Ok(written) => Ok(Completed { usage, written, load: load::now() }),
@@ -324,7 +313,7 @@ mod tests {
             captured: root.path().join("captured"),
             ..Attempt::default()
         };
-        let done = attempt.perform(&Control::default(), &mut |_| {});
+        let done = attempt.perform(&Control::default(), &Spares::default(), &mut |_| {});
         assert!(matches!(done, Err(AttemptError::Impossible(_))), "{done:?}");
     }
 }

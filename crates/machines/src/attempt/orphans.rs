@@ -1,4 +1,4 @@
-//! Processes that outlived whoever started them. They are known by number and starting time, and
+//! Processes that outlived the process that started them. They are known by number and starting time, and
 //! by a variable that every process of a run inherits; never by name.
 //!
 //! A program that makes attempts can also adopt processes whose parents have ended
@@ -58,18 +58,18 @@ fn started(pid: u32) -> Option<u64> {
     stat(pid)?.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Whether a child has ended, though nobody took note of it.
+/// Whether a child has ended, without being reaped.
 pub(super) fn has_ended(pid: Pid) -> bool {
     let state = stat(pid.as_raw_nonzero().get().unsigned_abs());
     state.is_none_or(|s| matches!(s.split_whitespace().next(), Some("Z" | "X")))
 }
 
-/// Most memory this process ever had, as of at most a second ago.
-pub(super) fn peak_memory_of_self() -> Option<u64> {
+/// Most memory this process ever had, as of now or of at most a second ago.
+pub(super) fn peak_memory_of_self(now: bool) -> Option<u64> {
     static LAST: Mutex<Option<(Instant, Option<u64>)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     match *last {
-        Some((at, peak)) if at.elapsed() < Duration::from_secs(1) => peak,
+        Some((at, peak)) if !now && at.elapsed() < Duration::from_secs(1) => peak,
         _ => {
             let peak = read_peak_memory();
             *last = Some((Instant::now(), peak));
@@ -128,8 +128,8 @@ fn is_alive(pid: u32) -> bool {
 /// Whether this process adopts orphans.
 static ADOPTS: AtomicBool = AtomicBool::new(false);
 
-/// Processes of attempts that are under way. Held while adopted processes are listed and ended: nobody
-/// else waits for them, so that their numbers stay theirs.
+/// Processes of attempts that are under way. Held while adopted processes are listed and ended: no
+/// other thread reaps them, so that their numbers are not reused.
 static RUNNING: Mutex<Vec<Process>> = Mutex::new(Vec::new());
 
 /// Children that this process had before it adopted any.
@@ -154,6 +154,11 @@ pub fn adopt_orphans() -> bool {
     *EARLIER.lock().unwrap_or_else(PoisonError::into_inner) = earlier.collect();
     ADOPTS.store(able, Ordering::Relaxed);
     able
+}
+
+/// Whether this process adopts what its children leave behind, so that nothing outlives its attempt.
+pub(super) fn adopts() -> bool {
+    ADOPTS.load(Ordering::Relaxed)
 }
 
 /// An attempt's process while it is under way.
@@ -203,7 +208,7 @@ struct Adopted {
 
 /// Calls back for every adopted process that has not ended, and takes note of those that have.
 fn each_adopted(running: &[Process], mut act: impl FnMut(Pid, &Adopted)) {
-    if !ADOPTS.load(Ordering::Relaxed) {
+    if !adopts() {
         return;
     }
     let listed = children().unwrap_or_default();

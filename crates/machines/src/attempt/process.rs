@@ -1,5 +1,5 @@
-//! A process with all it starts: its group is stopped as a whole, and what it leaves behind ends
-//! with it, in other sessions too.
+//! The process of an attempt, in a process group of its own. When it ends, the rest of its group and all other
+//! descendants are ended too, also those in other sessions.
 
 use super::memory::{Enforce, Guard};
 use super::{Attempt, AttemptError, Process, STDERR, STDOUT, limits, orphans};
@@ -17,22 +17,25 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use wait4::Wait4;
 
-/// Time between two looks at whether a process has overrun or was asked to stop.
+/// Time between two checks of limits and stop requests of a process.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Time between asking a group to end and ending it.
+/// Bytes by which the kernel may misjudge the memory of a process of several threads.
+const INEXACT: u64 = 1 << 20;
+
+/// Time between SIGTERM and SIGKILL to a process group.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Limits of a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Seconds after which it is ended.
+    /// Wall seconds after which it is ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// The cores it is held to; any where there are none.
+    /// Cores that it is pinned to; empty: any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<usize>,
-    /// Bytes of memory that it is granted, for all its processes together; any where there is none.
+    /// Bytes of memory for all its processes together; none: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
     /// Enforcement of the memory limit.
@@ -43,20 +46,20 @@ pub struct Limits {
 /// Resources used by a process, and its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Seconds from begin to end.
+    /// Wall seconds from begin to end.
     pub seconds: f64,
-    /// Seconds of computing, those of its own children included.
+    /// CPU seconds, user and system, with those of waited-for children.
     pub cpu_seconds: f64,
-    /// Most memory in bytes, where it is known: a process begins with the figure of the one that
-    /// starts it.
+    /// Peak memory in bytes, where known. A forked process inherits the peak of its parent, so that a smaller one cannot
+    /// be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory: Option<u64>,
-    /// Exit code.
+    /// Exit code; none where a signal ended it.
     pub exit: Option<i32>,
     /// The signal that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// It was ended because its time was over.
+    /// It was ended because it reached its time limit.
     #[serde(default)]
     pub overran: bool,
     /// It used more memory than it was granted.
@@ -69,7 +72,7 @@ impl Usage {
         self.exit.is_some_and(|code| code == 0 || accepts.contains(&code))
     }
 
-    pub(super) fn how_it_ended(&self, limit: Option<f64>) -> String {
+    pub(super) fn describe_end(&self, limit: Option<f64>) -> String {
         match (self.overran, self.exit, self.signal) {
             (true, ..) => format!("it was not done after {} s", limit.unwrap_or(self.seconds)),
             (_, Some(code), _) => format!("exit code {code}"),
@@ -79,19 +82,20 @@ impl Usage {
     }
 }
 
-/// Life of an attempt, shared by the thread that makes it and those that may stop it.
+/// Handle to stop an attempt, shared by the thread that runs it and others.
 #[derive(Clone, Default)]
 pub struct Control(Arc<Mutex<Life>>);
 
 #[derive(Default)]
 struct Life {
-    /// The group of the process, while that is sure to be its own.
+    /// The process group, until the process is reaped: afterwards its number may be reused.
     group: Option<Pid>,
+    /// Date of the first stop request.
     stopping: Option<Instant>,
 }
 
 impl Control {
-    /// Asks the attempt to end; what does not listen is ended a little later.
+    /// Sends SIGTERM to the attempt; SIGKILL follows after [`GRACE`].
     pub fn stop(&self) {
         let mut life = self.life();
         if life.stopping.is_none() {
@@ -100,7 +104,7 @@ impl Control {
         }
     }
 
-    /// Ends the attempt at once.
+    /// Sends SIGKILL to the attempt.
     pub fn kill(&self) {
         let mut life = self.life();
         life.stopping.get_or_insert_with(Instant::now);
@@ -125,25 +129,25 @@ impl Life {
     }
 }
 
-/// Held by everybody who starts a process until its program runs.
+/// Read-locked from each fork until its program runs (exec).
 static STARTING: RwLock<()> = RwLock::new(());
 
-/// Waits until every process that was about to start runs its program. Until then it holds copies of all
-/// open files of this process, and a program that somebody has open for writing cannot be started ("text
-/// file busy"): for whoever has just written and closed one.
+/// Waits until every process that is being started runs its program. Until then it has copies of all open files of this
+/// process, and a file that is open for writing cannot be executed ("text file busy"). To be called between writing a
+/// program and starting it.
 pub(super) fn wait_for_starts() {
     drop(STARTING.write().unwrap_or_else(PoisonError::into_inner));
 }
 
-/// Attempts that found no room for a process so far.
+/// Number of attempts so far for which the system had no process left.
 static WITHOUT_ROOM: AtomicUsize = AtomicUsize::new(0);
 
-/// Number of retries, and the pause before each.
+/// Retries to start a process, and the pause before each.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Starts a process, on some cores only. Where the system has no room for one, because it counts threads too, every other
-/// attempt fails at once and leaves its thread to those that wait here for a moment.
+/// Starts a process, pinned to `cores`. At the system's limit of processes (which counts threads too), every other attempt
+/// fails at once and so frees its thread for the others, which retry.
 fn start(command: &mut Command, cores: &[usize]) -> std::io::Result<Child> {
     let mut tries = 0;
     loop {
@@ -213,7 +217,7 @@ pub(super) fn run(
         Some(pid) => watch(pid, attempt, control, begin, &mut guard),
         None => false,
     };
-    // While it is not reaped its number, and that of its group, belongs to nobody else.
+    // Until it is reaped, its number and that of its group are not reused.
     let mut life = control.life();
     life.signal(Signal::KILL);
     life.group = None;
@@ -230,7 +234,7 @@ pub(super) fn run(
     let peak_memory = usage.peak_memory.max(peak);
     let out_of_memory = out_of_memory && !usage.succeeded(&attempt.accepts);
     let usage = Usage { overran, peak_memory, out_of_memory, ..usage };
-    // What was done before it heard of its end is done.
+    // A process that succeeded before the signal reached it counts as done.
     if stopped && !usage.succeeded(&attempt.accepts) {
         Err(AttemptError::Stopped)
     } else {
@@ -243,14 +247,14 @@ fn cannot_start(program: &str, work: &Path, error: &std::io::Error) -> AttemptEr
     let why = format!("'{program}' cannot be started: {error}");
     let lasting = match error.kind() {
         NotFound => work.is_dir(),
-        PermissionDenied => is_no_program(program, work),
+        PermissionDenied => is_not_executable(program, work),
         _ => !super::is_passing(error),
     };
     if lasting { AttemptError::Impossible(why) } else { super::failed_for_now(why) }
 }
 
-/// Whether a program is there and nobody may execute it: that does not change by itself.
-fn is_no_program(program: &str, work: &Path) -> bool {
+/// Whether a program exists and has no execute permission: retries would not help.
+fn is_not_executable(program: &str, work: &Path) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found: Vec<u32> = if program.contains('/') {
         vec![work.to_path_buf()]
@@ -264,8 +268,8 @@ fn is_no_program(program: &str, work: &Path) -> bool {
     !found.is_empty() && found.iter().all(|mode| mode & 0o111 == 0)
 }
 
-/// Waits until a process has ended, without taking note of it; ends it where its time is over or
-/// it does not listen. Gives whether its time was over.
+/// Waits until a process has ended, without reaping it; enforces its limits and stop requests. Returns whether it reached
+/// its time limit.
 fn watch(
     pid: Pid,
     attempt: &Attempt,
@@ -306,15 +310,19 @@ fn watch(
     }
 }
 
-/// Takes note of the end of a process.
+/// Reaps a process that has ended; returns its resource usage.
 fn reap(mut child: Child, seconds: f64) -> std::io::Result<Usage> {
-    let own = orphans::peak_memory_of_self();
     let ended = child.wait4()?;
     let (status, used): (ExitStatus, _) = (ended.status, ended.rusage);
+    // Whatever this process had when it started the other is no more than it has had by now.
+    let is_its_own = |&peak: &u64| {
+        let exceeds = |own: Option<u64>| own.is_some_and(|own| peak > own + INEXACT);
+        exceeds(orphans::peak_memory_of_self(false)) && exceeds(orphans::peak_memory_of_self(true))
+    };
     Ok(Usage {
         seconds,
         cpu_seconds: (used.utime + used.stime).as_secs_f64(),
-        peak_memory: Some(used.maxrss).filter(|&peak| own.is_some_and(|own| peak > own)),
+        peak_memory: Some(used.maxrss).filter(is_its_own),
         exit: status.code(),
         signal: status.signal(),
         overran: false,
@@ -322,7 +330,7 @@ fn reap(mut child: Child, seconds: f64) -> std::io::Result<Usage> {
     })
 }
 
-/// Does something on some cores only: a process inherits them from the thread that starts it.
+/// Calls `act` with this thread pinned to `cores`, which processes started there inherit.
 fn pinned<T>(cores: &[usize], act: impl FnOnce() -> T) -> T {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     if cores.is_empty() {
@@ -333,7 +341,7 @@ fn pinned<T>(cores: &[usize], act: impl FnOnce() -> T) -> T {
     for &core in cores.iter().filter(|&&core| core < CpuSet::MAX_CPU) {
         wanted.set(core);
     }
-    // Where it is not allowed the task runs on any core.
+    // Without the permission the task runs on any core.
     let _ = sched_setaffinity(None, &wanted);
     let done = act();
     if let Ok(before) = before {

@@ -1,11 +1,11 @@
-//! Attempts that somebody asked for, and a crew that makes them. The engine's own process and a pilot
+//! Requested attempts, and the threads that make them. The engine's own process and a pilot
 //! on a node make them alike; only the receiver of their events differs.
 
 mod workers;
 
 pub(crate) use workers::{Workers, make_room};
 
-use crate::attempt::{Attempt, AttemptError, Completed, Control, Process, end_adopted};
+use crate::attempt::{Attempt, AttemptError, Completed, Control, Process, Spares, end_adopted};
 use serde::{Deserialize, Serialize};
 use slackline_engine::OpId;
 use slackline_model::{HostId, TaskId};
@@ -73,14 +73,22 @@ pub(crate) struct Crew {
     swept: BTreeMap<(PathBuf, String), Arc<OnceLock<()>>>,
     /// It makes one attempt only: others may work beside it for the same host.
     single: bool,
+    spares: Arc<Spares>,
 }
 
 impl Crew {
-    /// A crew that notifies a listener.
+    /// A crew that notifies a listener; others work beside it for the same run.
     pub(crate) fn new(listener: Arc<dyn JobListener>) -> Crew {
         let (workers, controls, swept) =
             (Workers::up_to(usize::MAX), Arc::default(), BTreeMap::new());
-        Crew { workers, controls, listener, swept, single: false }
+        Crew { workers, controls, listener, swept, single: false, spares: Arc::default() }
+    }
+
+    /// A crew that makes all attempts of a run.
+    pub(crate) fn exclusive(listener: Arc<dyn JobListener>) -> Crew {
+        let mut crew = Crew::new(listener);
+        crew.spares = Arc::new(Spares::new(true));
+        crew
     }
 
     /// A crew for one attempt.
@@ -107,18 +115,21 @@ impl Crew {
         });
         let everything = !self.single;
         let (controls, listener) = (Arc::clone(&self.controls), Arc::clone(&self.listener));
+        let spares = Arc::clone(&self.spares);
         let label = job.label.clone();
         let submitted = self.workers.submit(Box::new(move || {
             let Job { label, mut attempt, .. } = job;
             // What dead attempts have left is removed before the first attempt there. That may take long,
-            // and whoever began the job does not wait for it.
+            // and the requester of the job does not wait for it.
             if let (Some(scratch), Some(swept)) = (scratch, swept) {
                 swept.get_or_init(|| scratch.sweep(everything));
             }
-            let how = attempt.perform(&control, &mut |process| listener.begun(&label, process));
+            let mut begun = |process| listener.begun(&label, process);
+            let how = attempt.perform(&control, &spares, &mut begun);
+            let succeeded = how.is_ok();
             listener.ended(JobResult { label, how });
             locked(&controls).remove(&op);
-            attempt.clear(); // whoever waits for the end need not wait for this
+            attempt.clear(&spares, succeeded); // whoever waits for the end need not wait for this
         }));
         if let Err(error) = submitted {
             locked(&self.controls).remove(&op);
@@ -149,11 +160,12 @@ impl Crew {
 }
 
 impl Crew {
-    /// Ends all jobs at once and waits until they are gone; nobody begins any more.
+    /// Ends all jobs at once and waits until they are gone; no job begins any more.
     pub(crate) fn end(&mut self) {
         locked(&self.controls).values().for_each(Control::kill);
         self.workers.finish();
         end_adopted();
+        self.spares.remove();
     }
 }
 

@@ -49,7 +49,7 @@ impl Shared {
                     if TOO_MANY.take() {
                         queue.leaving = queue.idle;
                         self.changed.notify_all();
-                        // A job that waits for a thread has nobody else.
+                        // No other thread will take a waiting job.
                         if queue.jobs.is_empty() {
                             return;
                         }
@@ -70,7 +70,7 @@ impl Shared {
     }
 }
 
-/// See the module's head.
+/// Threads that carry out one job at a time each, started on demand up to a limit.
 pub(crate) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,

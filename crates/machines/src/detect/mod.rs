@@ -1,4 +1,4 @@
-//! Describing real machines as a platform: this one, or the Slurm cluster it belongs to.
+//! Detection of real machines as a platform file: this machine, or the Slurm cluster it belongs to.
 
 pub mod local;
 pub mod slurm;
@@ -10,15 +10,15 @@ use std::fmt::Write;
 /// A machine as the system describes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// Its name.
+    /// Host name.
     pub name: String,
-    /// Its cores.
+    /// Number of cores.
     pub cores: u32,
-    /// Bytes.
+    /// Memory in bytes, where known.
     pub memory: Option<f64>,
-    /// Devices: kinds, empty where it is not known, and how many.
+    /// Devices: kind (empty if unknown) and number.
     pub gpus: Vec<(String, u32)>,
-    /// Longest time in seconds that work may have there at once.
+    /// Longest walltime of a batch job there, in seconds.
     pub wall_time: Option<f64>,
     /// Partition of the machine; empty for a machine on its own.
     pub group: String,
@@ -29,11 +29,11 @@ pub struct Machine {
 pub struct Found {
     /// The name of this machine or of the cluster.
     pub name: String,
-    /// Its machines.
+    /// Its machines, in the order of the platform file.
     pub machines: Vec<Machine>,
     /// Flop/s of one core.
     pub speed: f64,
-    /// Sources of the figures, one line each.
+    /// Sources of the figures, one line each; comments of the platform file.
     pub remarks: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ impl Found {
     }
 }
 
-/// A name that no other cluster has.
+/// `wished`, or with `-2`, `-3`, … where it is taken.
 fn free_name(wished: &str, taken: &mut BTreeSet<String>) -> String {
     let numbered = (2..).map(|n| format!("{wished}-{n}"));
     let mut names = std::iter::once(wished.to_string()).chain(numbered);
@@ -122,7 +122,7 @@ fn free_name(wished: &str, taken: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// The number at the end of a name, unless padding would be lost.
+/// Prefix and number of a name such as `node12`. None for `n01`: padding zeros would be lost.
 fn numbered(name: &str) -> Option<(&str, u32)> {
     let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = &name[prefix.len()..];

@@ -18,22 +18,22 @@ use std::time::{Duration, Instant};
 /// The process that drives a run, and its machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Holder {
-    /// Name of the machine.
+    /// Host name.
     host: String,
-    /// Identity of the machine, where it has one.
+    /// `/etc/machine-id`; empty where there is none.
     #[serde(default)]
     machine: String,
-    /// Identity of the start of the machine.
+    /// Boot id of the kernel.
     boot: String,
-    /// The namespace that the process number belongs to.
+    /// PID namespace of the process.
     #[serde(default)]
     namespace: String,
     #[serde(flatten)]
     process: Process,
 }
 
-/// Longest time for which a `flock` may outlive its process: one that it was about to start has it until it becomes
-/// another program, which takes a moment on a busy machine.
+/// Longest time for which a `flock` may outlive its process: a forked child has it until its exec, which may take a moment
+/// on a busy machine.
 const INHERITED: Duration = Duration::from_secs(5);
 
 fn line(path: &str) -> String {
@@ -53,15 +53,15 @@ impl Holder {
         }
     }
 
-    /// Whether the process is certainly gone, as seen by a process that holds the `flock` of the folder
-    /// if there is such a thing.
+    /// Whether the process is certainly gone. `flocked`: whether the caller holds the `flock` of the folder; false also on
+    /// file systems without it.
     fn is_gone(&self, own: &Holder, flocked: bool) -> bool {
         let known = !self.boot.is_empty();
         if known && self.boot == own.boot {
             // One kernel: its `flock` is the same for all processes.
             return flocked || (self.namespace == own.namespace && !is_there(self.process));
         }
-        // The machine has been restarted since; machines without an id cannot be told apart.
+        // The same machine has been restarted since. Machines without an id cannot be distinguished.
         known
             && !self.machine.is_empty()
             && (&self.host, &self.machine) == (&own.host, &own.machine)
@@ -104,7 +104,7 @@ impl DrivingProcess {
         !self.is_here || is_there(self.process)
     }
 
-    /// Asks it to end the run in order; `false` where it is on another machine, or gone.
+    /// Sends it SIGTERM so that it ends the run in order; `false` where it is on another machine, or gone.
     pub fn terminate(&self) -> bool {
         let number = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         self.is_here
@@ -169,9 +169,9 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Somebody may have taken the folder by force.
+        // Another process may have taken the folder by force.
         if read(&self.holder).as_ref() == Some(&self.own) {
-            let _ = fs::remove_file(&self.holder); // nothing else can be done about it
+            let _ = fs::remove_file(&self.holder); // a failure leaves a stale file
         }
     }
 }
@@ -180,7 +180,7 @@ fn read(path: &Path) -> Option<Holder> {
     serde_json::from_slice(&private::read_file(path).ok()?).ok()
 }
 
-/// Creates the file with all of its content, or fails because there is one.
+/// Creates the file atomically with its content; fails if it exists.
 fn write(root: &Path, path: &Path, own: &Holder) -> std::io::Result<()> {
     let part = root.join(format!("holder.{}", private::hex(&private::random::<8>()?)));
     let mut file = File::options().write(true).create_new(true).mode(0o600).open(&part)?;
@@ -189,7 +189,7 @@ fn write(root: &Path, path: &Path, own: &Holder) -> std::io::Result<()> {
         .and_then(|text| file.write_all(&text))
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::hard_link(&part, path));
-    let _ = fs::remove_file(&part); // a name of its own: it hinders nobody
+    let _ = fs::remove_file(&part); // a unique name: a leftover does no harm
     written
 }
 

@@ -83,8 +83,8 @@ pub struct Estimates {
     pub kind_peaks: BTreeMap<String, u64>,
 }
 
-/// The part of a workflow that is run in a folder that was used before. All other tasks are up to date, or nobody
-/// asked for them.
+/// The part of a workflow that is run in a folder that was used before. All other tasks are up to date, or
+/// were not requested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
     /// Tasks that are done again, and why.
@@ -491,7 +491,7 @@ pub fn history(path: &Path) -> Result<History, LogError> {
     Ok(history)
 }
 
-/// Shortest time between two calls that make records durable, where nobody waits for one.
+/// Shortest time between two calls that make records durable, if none is urgent.
 const PACE: Duration = Duration::from_millis(20);
 
 struct State {
@@ -499,7 +499,7 @@ struct State {
     /// Bytes written, and those of them that are durable.
     written: u64,
     durable: u64,
-    /// Somebody waits until everything is.
+    /// A caller waits until all records are durable.
     urgent: bool,
     /// Whether the keeper has nothing to do.
     idle: bool,
@@ -510,7 +510,7 @@ struct State {
 struct Shared {
     file: File,
     state: Mutex<State>,
-    /// Somebody has written, the rest is durable, or it is over.
+    /// Signalled when a record was written, when all are durable, and at the end.
     changed: Condvar,
 }
 

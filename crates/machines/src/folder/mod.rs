@@ -106,7 +106,7 @@ impl RunFolder {
         let root = path.canonicalize().map_err(at(path))?;
         private::check_owner(&root).map_err(at(path))?;
         // A folder that is refused stays as it is; others may still put something there before it is theirs
-        // no more, so that it is looked at again.
+        // no more, so that it is checked again.
         refuse_used(path)?;
         if private::is_open_to_writers(&root).map_err(at(path))? {
             fs::set_permissions(&root, fs::Permissions::from_mode(0o700)).map_err(at(path))?;

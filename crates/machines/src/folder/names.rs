@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 
-/// Longest name of a folder, in bytes; file systems take 255.
+/// Longest name of a folder, in bytes; file systems accept 255, and names are extended.
 const LONGEST: usize = 200;
 
-/// Any name as one component of a path: what cannot stand in one is written as `%XX`, different
-/// names stay different.
+/// Any name as one component of a path. `/`, `%`, NUL and a leading dot are escaped as `%XX`; long names end with a hash.
+/// Different names give different components.
 pub fn component(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for (at, c) in name.char_indices() {
@@ -24,6 +24,7 @@ pub fn component(name: &str) -> String {
         return "%".to_string();
     }
     if out.len() > LONGEST {
+        // 18 bytes are for `%x` and the hash.
         let cut = (0..=LONGEST - 20).rev().find(|&at| out.is_char_boundary(at)).unwrap_or(0);
         out.truncate(cut);
         out.push_str(&format!("%x{:016x}", xxhash_rust::xxh3::xxh3_64(name.as_bytes())));
@@ -31,7 +32,7 @@ pub fn component(name: &str) -> String {
     out
 }
 
-/// A file name that stays in its folder, without detours.
+/// The normalised relative path of a file name; an error if it would leave its folder.
 fn plain(name: &str) -> Result<PathBuf, &'static str> {
     if name.contains('\0') {
         return Err("no file can be named so");
@@ -54,7 +55,7 @@ fn plain(name: &str) -> Result<PathBuf, &'static str> {
     Ok(path)
 }
 
-/// A file of a workflow whose name cannot be that of a file of a run; with task, file and cause.
+/// A file of a workflow whose name cannot be used in a run folder; the text has task, file and cause.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct NameError(String);
@@ -78,8 +79,8 @@ fn files_of(workflow: &Workflow) -> Vec<(&str, Cow<'_, str>)> {
     files.map(|file| (workflow.file_name(file), named(user(file)))).collect()
 }
 
-/// Fails where a file of a workflow would leave the folder of its run, or take the name of
-/// another one; says which task and which file.
+/// Fails where a file of a workflow would leave the folder of its run or have the same path as another one; the error
+/// names task and file.
 pub fn refuse_names(workflow: &Workflow) -> Result<(), NameError> {
     let mut taken: HashMap<PathBuf, &str> = HashMap::new();
     for (name, task) in files_of(workflow) {
@@ -105,7 +106,7 @@ pub fn refuse_names(workflow: &Workflow) -> Result<(), NameError> {
     Ok(())
 }
 
-/// The name that a file begins with, where that is the folder of a pass of a loop.
+/// The first component of a path, where it is the folder `LOOP#N` of a pass of a loop.
 fn in_a_pass(workflow: &Workflow, path: &Path) -> Option<String> {
     let first = path.components().next()?.as_os_str().to_str()?;
     let (name, pass) = first.rsplit_once('#')?;

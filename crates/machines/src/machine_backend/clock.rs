@@ -1,4 +1,4 @@
-//! The dates of a run: seconds that somebody drove it. They come from a clock that cannot be set,
+//! The dates of a run: seconds during which a process drove it. They come from a monotonic clock,
 //! so that no change of the machine's date changes them.
 
 use std::sync::Arc;

@@ -50,7 +50,7 @@ pub enum HostEvent {
         /// Cause of its end, where it was not returned.
         error: Option<OpError>,
     },
-    /// Jobs that were under way are lost with whoever made them, though their host can work.
+    /// Running jobs were lost with their executor, though their host can work.
     JobsLost {
         /// Operations that are lost.
         ops: Vec<OpId>,
@@ -73,19 +73,19 @@ pub struct Room {
 }
 
 impl Room {
-    /// Nobody goes.
+    /// Unlimited: the executor does not end by itself.
     pub const ENDLESS: Room =
         Room { left: f64::INFINITY, whole: f64::INFINITY, grace: 0.0, safety: 1.0 };
 }
 
-/// A place where attempts are made. It tells how they end through the [`EventSender`] it was made with, and
-/// the rest when it is looked at.
+/// A place where attempts are made. It reports their ends through the [`EventSender`] it was made with, and
+/// all else when it is queried.
 pub trait Executor {
     /// Makes ready for a run that begins.
     fn open(&mut self) -> Result<(), BackendError>;
 
     /// Takes up a run that was left: gives those of the jobs that were under way which still are.
-    /// Nobody wants the others any more.
+    /// The others are not needed any more.
     fn take_up(&mut self, under_way: &[Label]) -> Result<Vec<Label>, BackendError>;
 
     /// Begins a job on a host that can work.
@@ -126,7 +126,7 @@ pub trait Executor {
         Liveness::Unknown
     }
 
-    /// Nobody will ask for anything any more: the run is over, or was stopped.
+    /// There will be no further requests: the run is over, or was stopped.
     fn close(&mut self) {}
 }
 

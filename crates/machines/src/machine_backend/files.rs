@@ -155,7 +155,7 @@ impl MachineBackend<'_> {
         }
     }
 
-    /// Removes outputs that attempts have left and nobody wants, by the number of the drive and the operation.
+    /// Removes outputs of attempts that are not needed, by the numbers of driving process and operation.
     pub(super) fn sweep(&self, unwanted: impl Fn(u32, OpId) -> bool) {
         let number = |name: &str| -> Option<(u32, OpId)> {
             let (drive, rest) = name.split_once('-')?;
@@ -305,7 +305,7 @@ impl MachineBackend<'_> {
         self.past.attempts.get(&task).copied().unwrap_or(0).max(before) + 1
     }
 
-    /// Deletes copies: what says that nobody needs them is durable first.
+    /// Deletes copies, after the record that they are not needed is durable.
     pub(super) fn delete_doomed(&mut self) -> Result<(), BackendError> {
         if self.doomed.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Whoever makes attempts may be there for a limited time: what takes longer is not begun.
+//! Executors may be available for a limited time only: longer attempts are not begun.
 
 use super::{Doing, MachineBackend, Room};
 use crate::folder::Note;
@@ -6,10 +6,10 @@ use slackline_engine::{OpError, OpId, Record};
 use slackline_model::units::fmt_seconds;
 use slackline_model::{ProcId, TaskId};
 
-/// Seconds before its announced end in which somebody who goes counts as having come to it.
+/// Seconds before its announced end in which an executor that ends counts as having reached it.
 const SLACK: f64 = 2.0;
 
-/// Part of all the time there is that somebody who has just come has for sure.
+/// Part of the whole time that an executor which has just started is sure to have.
 const FRESH: f64 = 0.95;
 
 /// Least ratio of the next expected time to that of an attempt that was cut off.
@@ -17,7 +17,7 @@ const GROWTH: f64 = 1.5;
 
 impl MachineBackend<'_> {
     /// Fails where a task would not be over before whoever makes the attempt goes: for now, or for good
-    /// where nobody there has enough time.
+    /// where no executor there has enough time.
     pub(super) fn check_time(&mut self, task: TaskId, procs: &[ProcId]) -> Result<(), OpError> {
         let host = self.problem.host_of(procs[0]);
         let Room { left, whole, grace, safety } = self.executor.room(host);
@@ -31,7 +31,7 @@ impl MachineBackend<'_> {
         let own = command.and_then(|command| command.surroundings.as_ref()?.time_limit);
         let most = own.or(self.options.time_limit).unwrap_or(f64::INFINITY);
         let cut = self.cut_after.get(&task).copied();
-        // What fits without anything to spare has at least all the time of somebody who has just come.
+        // An attempt that fits exactly gets at least the whole time of a fresh executor.
         let spared = (safety * estimate).min(estimate.max(FRESH * whole));
         let needed = spared.max(cut.map_or(0.0, |cut| cut * GROWTH)).min(most);
         if needed <= left {
@@ -59,7 +59,7 @@ impl MachineBackend<'_> {
         )))
     }
 
-    /// An operation goes with whoever made it: where that is because time was over, the task needs more.
+    /// An operation was lost with its executor: if that reached its time limit, the task needs more time.
     pub(super) fn note_cut(&mut self, op: OpId, at: f64) {
         let Some(running) = self.running.get(&op) else { return };
         let Doing::Task { task, waits: false, ends } = running.doing else { return };

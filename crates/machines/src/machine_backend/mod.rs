@@ -71,7 +71,7 @@ pub struct MachineOptions {
     pub checksum_limit: Option<u64>,
     /// A folder of every machine where attempts work; the run's own if there is none.
     pub scratch: Option<PathBuf>,
-    /// The folder of the workflow, for files that nobody makes.
+    /// The folder of the workflow, for files that no task writes.
     pub source: PathBuf,
     /// State of those files when the run began or was resumed, by name: one in another state is not
     /// used.
@@ -84,7 +84,7 @@ pub struct MachineOptions {
     pub myself: PathBuf,
     /// Earlier results in the folder.
     pub reuse: Reuse,
-    /// Files that nobody needs are deleted only where they are among these.
+    /// Only files among these are deleted when they are not needed any more.
     pub temporary: BTreeSet<String>,
 }
 
@@ -103,7 +103,7 @@ enum Doing {
     Task {
         task: TaskId,
         waits: bool,
-        /// When whoever makes it ends, where that is known.
+        /// End of the process that makes it, where known.
         ends: f64,
     },
     Copy(Control),
@@ -157,7 +157,7 @@ enum LeaseState {
     Released,
 }
 
-/// See the module's head.
+/// The backend of real machines: dates, copies and locations of files, and attempts by an [`Executor`].
 pub struct MachineBackend<'p> {
     /// Of a workflow with choices and loops: that of its tasks, of which those of the run are instances.
     problem: &'p Problem<'p>,
@@ -376,7 +376,7 @@ impl<'p> MachineBackend<'p> {
                 }
             }
             ExecutorEvent::JobEnded(made, at) => {
-                // What ended while nobody drove the run ends when it continues.
+                // Operations that ended while no process drove the run end when it continues.
                 let at = at.min(self.events.clock.now());
                 // What is told a second time was taken the first, and what was given up does not count.
                 match (self.running.remove(&made.label.op), &made.how) {
@@ -502,7 +502,7 @@ impl<'p> MachineBackend<'p> {
         let why = reason.clone();
         let failure = Failure { task, name, attempt, host, exit, reason, last_lines };
         if let Some(failures) = &self.failures {
-            let _ = failures.send(failure.clone()); // nobody may listen any more
+            let _ = failures.send(failure.clone()); // the receiver may have been dropped
         }
         // A run whose log cannot be kept is ended by its engine.
         let _ = self.events.log.append(at, &Record::Note(Note::Failure(failure)));
@@ -513,7 +513,7 @@ impl<'p> MachineBackend<'p> {
     fn look(&mut self) -> Result<(), BackendError> {
         let mut events = Vec::new();
         self.executor.look(&mut events)?;
-        // What was made before somebody went counts.
+        // Outputs made before an executor went count.
         while let Ok(event) = self.inbox.try_recv() {
             self.take(event);
         }
@@ -676,7 +676,7 @@ impl Backend for MachineBackend<'_> {
                     if right {
                         return Ok(());
                     }
-                    let _ = std::fs::remove_file(&from); // whoever changed it may have done so
+                    let _ = std::fs::remove_file(&from); // the process that changed it may have done so
                     let why = format!("'{label}' was changed");
                     Err(CopyError::Gone { file, host, why })
                 }
@@ -766,7 +766,7 @@ impl Backend for MachineBackend<'_> {
         }
         let adopted = self.executor.take_up(&wanted)?;
         self.events.clock.go_on_from(self.past.now); // playing the log took time, too
-        // What is taken up is under way before anybody hears how it ended.
+        // Adopted operations count as under way before their ends are reported.
         for Open { op, work, .. } in open {
             if let Work::Compute { task, procs, .. } = work
                 && let Some(label) = adopted.iter().find(|label| label.op == *op)

@@ -193,7 +193,7 @@ impl MachineBackend<'_> {
         }
         let (problem, grown) = (self.problem, self.grown.clone());
         let workflow = grown.as_deref().unwrap_or_else(|| problem.workflow());
-        // Of choices and loops nobody knows who will read a file.
+        // With choices and loops, the readers of a file are unknown.
         if workflow.is_unfolded() {
             return;
         }

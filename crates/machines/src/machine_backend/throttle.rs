@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Until when each link is taken.
 type Links = Arc<Mutex<Vec<Instant>>>;
 
-/// See the module's head.
+/// Copies slowed down to the latencies and shared rates that the simulator predicts.
 pub(super) struct Throttle {
     network: PlanningNetwork,
     charges: Charges,

@@ -1,6 +1,6 @@
-//! Whether a cluster takes the jobs of a run: asked before the run begins, without a job being submitted.
+//! Checks before a run whether the cluster would accept its batch jobs, by `sbatch --test-only`: nothing is submitted.
 
-use super::protocol::Post;
+use super::protocol::SlotId;
 use super::slurm_client::{NO_ANSWER, Submission, Ticket, gres, say};
 use super::{Mode, SlurmOptions};
 use slackline_model::units::fmt_bytes;
@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Time that a command gets.
+/// Time limit of a command of Slurm.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Complaints that only say that something is not available at the moment.
+/// Parts of error messages of `sbatch` that mean a passing lack: the job would wait.
 const FOR_NOW: [&str; 4] =
     ["nodes are busy", "not available now", "not available (down", "not available (inactive"];
 
-/// Complaint about nodes that are too small, and also about nodes that are down.
+/// Error message about nodes that are too small. Slurm also gives it for nodes that are down.
 const NO_SUCH_NODE: &str = "node configuration is not available";
 
 /// A node of the cluster as `sinfo` lists it.
@@ -25,33 +25,34 @@ const NO_SUCH_NODE: &str = "node configuration is not available";
 struct Node {
     cores: u32,
     available: bool,
-    /// All that makes a difference to the batch system.
+    /// The rest of its lines from `sinfo` (cores, partition, memory, features, devices): nodes with the same text accept
+    /// the same jobs.
     kind: String,
 }
 
 /// Reason why Slurm cannot be used for a run, or a command of it failed.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum SlurmError {
-    /// A word for `sbatch` gives jobs less memory than a task demands.
+    /// An option for `sbatch` gives jobs less memory than a task demands.
     #[error("--sbatch={word}: task '{task}' needs {}", fmt_bytes(*bytes))]
     TooLittleMemory {
-        /// The word.
+        /// The option.
         word: String,
         /// Name of the task.
         task: String,
         /// Its demand in bytes.
         bytes: f64,
     },
-    /// No job of the run would be taken, in Slurm's words.
+    /// Slurm would refuse the jobs of the run; its message.
     #[error("{0}")]
     Refused(String),
-    /// A command failed, in its words.
+    /// A command failed; its message.
     #[error("{0}")]
     Command(String),
 }
 
-/// Fails where words for `sbatch` give jobs less memory than a task demands: the last of them wins over what would
-/// be asked for.
+/// Fails where options for `sbatch` give jobs less memory than a task demands. The last `--mem` counts; it replaces what
+/// the run would request.
 pub fn check_words(workflow: &Workflow, words: &[String]) -> Result<(), SlurmError> {
     let Some((word, most)) = words.iter().rev().find_map(|w| Some((w, memory_of(w)?))) else {
         return Ok(());
@@ -71,7 +72,8 @@ pub fn check_words(workflow: &Workflow, words: &[String]) -> Result<(), SlurmErr
     }
 }
 
-/// Bytes of a word `--mem=SIZE`, as Slurm reads it: mebibytes without a unit. None where it asks for all there is.
+/// Bytes of an option `--mem=SIZE` as Slurm reads it: without a unit, mebibytes. None for other options and for 0, which
+/// means all memory of a node.
 fn memory_of(word: &str) -> Option<f64> {
     let size = word.strip_prefix("--mem=")?.trim();
     let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -86,8 +88,8 @@ fn memory_of(word: &str) -> Option<f64> {
     (bytes > 0.0).then_some(bytes)
 }
 
-/// Asks Slurm whether it would take the jobs of a run, once for each kind of host. Gives what has to
-/// wait and why; an error is a refusal in Slurm's words.
+/// Checks one job for each kind of host. Returns the jobs that would have to wait, with reasons; an error is the refusal
+/// of Slurm.
 pub fn check(
     platform: &Platform,
     workflow: &Workflow,
@@ -127,7 +129,7 @@ fn waiting_jobs(
         let devices = own.map_or(Vec::new(), |own| gres(&own.gpus));
         let batch_seconds = platform.batch().and_then(|batch| batch.seconds);
         let submission = Submission {
-            ticket: Ticket { post: Post { host, only: None }, number: 0 },
+            ticket: Ticket { post: SlotId { host, only: None }, number: 0 },
             script: "#!/bin/sh\n".to_string(),
             cores,
             nodes: 1,
@@ -146,9 +148,9 @@ fn waiting_jobs(
         let Err(why) = say("sbatch", &words, &submission.script, PATIENCE) else { continue };
         let candidates = node.map_or_else(|| nodes.values().collect(), |node| vec![node]);
         let later = |node: &&Node| !node.available && node.cores >= cores;
-        let passes = FOR_NOW.iter().any(|words| why.contains(words))
+        let would_wait = FOR_NOW.iter().any(|words| why.contains(words))
             || (why.contains(NO_SUCH_NODE) && candidates.iter().any(later));
-        if passes {
+        if would_wait {
             waits.push(format!("the job for host '{name}' has to wait: {why}"));
             continue;
         }
@@ -162,7 +164,7 @@ fn waiting_jobs(
     Ok(waits)
 }
 
-/// The nodes there are by name; none where nobody knows.
+/// The nodes of the cluster by name; none where `sinfo` lists none.
 fn nodes() -> Result<BTreeMap<String, Node>, String> {
     let words = ["--noheader", "--Node", "--format=%N|%t|%c|%P|%m|%f|%G"];
     let listing = match say("sinfo", &words, "", PATIENCE) {
@@ -179,6 +181,7 @@ fn nodes() -> Result<BTreeMap<String, Node>, String> {
         // A node is listed once for each partition.
         let node = nodes.entry(name.to_string()).or_default();
         let cores = kind.split('|').next().unwrap_or_default().trim_end_matches('+');
+        // Unknown: it may have enough.
         node.cores = cores.parse().unwrap_or(u32::MAX);
         let up = ["idle", "alloc", "mix", "comp", "plnd"];
         node.available = up.iter().any(|word| state.starts_with(word)) && !state.ends_with('*');
@@ -195,7 +198,7 @@ mod tests {
     use slackline_model::{Task, WorkflowBuilder};
 
     #[test]
-    fn words_that_give_less_than_a_task_demands_are_refused() {
+    fn options_that_give_less_memory_than_a_task_demands_are_refused() {
         let mut b = WorkflowBuilder::new("one");
         b.add_task(Task { memory: 2e9, ..Task::new("align", 1.0) }).unwrap();
         b.add_task(Task::new("count", 1.0)).unwrap();

@@ -10,7 +10,7 @@
 //!
 //! This form stays the same in all versions, so that programs of different versions can say so.
 
-use super::protocol::{Post, Reader, Seal, Writer};
+use super::protocol::{Reader, Seal, SlotId, Writer};
 use crate::private::{from_hex, hex, random};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
@@ -93,14 +93,14 @@ pub(super) struct Hello {
     pub(super) version: String,
     /// The drive whose key is meant.
     pub(super) drive: u32,
-    pub(super) post: Post,
+    pub(super) post: SlotId,
     pub(super) number: u32,
     nonce: String,
 }
 
 impl Hello {
     /// The greeting of a pilot of this version, with a new nonce.
-    pub(super) fn new(drive: u32, post: Post, number: u32) -> Result<Hello> {
+    pub(super) fn new(drive: u32, post: SlotId, number: u32) -> Result<Hello> {
         let nonce: Nonce = random()?;
         let version = VERSION.to_string();
         Ok(Hello { protocol: PROTOCOL, version, drive, post, number, nonce: hex(&nonce) })
@@ -142,7 +142,7 @@ impl Challenge {
     }
 }
 
-/// A version of somebody else, short and without control characters.
+/// The version of the other side, shortened and without control characters.
 fn printable(version: &str) -> String {
     let allowed = |c: &char| c.is_ascii_alphanumeric() || ".-+".contains(*c);
     version.chars().filter(allowed).take(32).collect()
@@ -213,7 +213,7 @@ fn prefixed(message: &[u8]) -> Vec<u8> {
 /// Reason why a greeting led to no connection.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// Nobody who knows the key answered in time.
+    /// No process with the key answered in time.
     Unproven(Error),
     /// The engine is another version.
     Mismatch(String),
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_pilot_names_both_versions_of_an_engine_that_is_another_one() -> Result<()> {
         let key = Key::new()?;
-        let hello = Hello::new(1, Post { host: HostId(0), only: None }, 1)?;
+        let hello = Hello::new(1, SlotId { host: HostId(0), only: None }, 1)?;
         let nonce = hex(&random::<32>()?);
         let same = Challenge { protocol: PROTOCOL, version: VERSION.to_string(), nonce };
         let newer = Challenge { protocol: PROTOCOL + 7, ..same.clone() };
@@ -323,7 +323,7 @@ mod tests {
                 }
                 other => panic!("{other:?}"),
             }
-            // Somebody who does not know the key can claim any version: that is no reason to end.
+            // A process without the key can claim any version: that is no reason to end.
             let claimed = greet(&answer(Key::new()?, challenge)?, &key, &hello, PATIENCE);
             assert!(matches!(claimed, Err(Refusal::Unproven(_))));
         }
@@ -342,7 +342,7 @@ mod tests {
             }
         });
         let (key, begin) = (Key::new()?, Instant::now());
-        let hello = Hello::new(1, Post { host: HostId(0), only: None }, 1)?;
+        let hello = Hello::new(1, SlotId { host: HostId(0), only: None }, 1)?;
         let greeted = greet(&stream, &key, &hello, Duration::from_millis(200));
         assert!(matches!(greeted, Err(Refusal::Unproven(_))));
         assert!(begin.elapsed() < PATIENCE);

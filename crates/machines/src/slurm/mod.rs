@@ -31,9 +31,9 @@ use crate::folder::{Note, RunFolder};
 use crate::machine_backend::{EventSender, Executor, ExecutorEvent, HostEvent, Room};
 use crate::surroundings::Need;
 use pilot_dir::PilotDir;
-use pilot_server::{Heard, LinkId, PilotServer};
+use pilot_server::{LinkId, PilotEvent, PilotServer};
 use pilot_slot::PilotSlot;
-use protocol::{FromPilot, JobTime, Post, ToPilot};
+use protocol::{FromPilot, JobTime, SlotId, ToPilot};
 use serde::{Deserialize, Serialize};
 use slackline_engine::{Accepted, BackendError, Backlog, Liveness, OpError, OpId};
 use slackline_model::platform::BatchOptions;
@@ -117,7 +117,7 @@ pub struct SlurmOptions {
     pub ports: Option<(u16, u16)>,
     /// The address that pilots call.
     pub called: IpAddr,
-    /// Time between two looks at the queue, where it does not depend on the number of jobs.
+    /// Time between two queries of the queue, if it does not depend on the number of jobs.
     pub squeue_interval: Option<Duration>,
     /// Words that every submission gets in addition to ours.
     pub sbatch: Vec<String>,
@@ -135,7 +135,7 @@ pub struct SlurmOptions {
     pub myself: PathBuf,
 }
 
-/// See the module's head.
+/// The executor of a Slurm cluster: attempts in pilots, or each as a batch job.
 pub struct Slurm<'p> {
     platform: &'p Platform,
     folder: Arc<RunFolder>,
@@ -146,12 +146,12 @@ pub struct Slurm<'p> {
     drive: u32,
     hub: Option<PilotServer>,
     batch: SlurmClient,
-    heard: Receiver<Heard>,
+    heard: Receiver<PilotEvent>,
     said: Receiver<Said>,
-    slots: BTreeMap<Post, PilotSlot>,
-    links: BTreeMap<LinkId, Post>,
+    slots: BTreeMap<SlotId, PilotSlot>,
+    links: BTreeMap<LinkId, SlotId>,
     /// Connections of pilots that come next.
-    next_links: BTreeMap<LinkId, Post>,
+    next_links: BTreeMap<LinkId, SlotId>,
     /// Seconds that pilots have waited in the queue: their sum, and how many.
     waits: (f64, u32),
     /// Turns that were taken and not told.
@@ -160,7 +160,7 @@ pub struct Slurm<'p> {
     told: Vec<OpId>,
     /// Whether the jobs of the run are known: before, none is submitted.
     listed: bool,
-    /// A run was taken up: pilots that nobody asks for now are sent away.
+    /// A run was resumed: pilots that are not needed now are ended.
     settling: bool,
     /// Requirement of tasks that a node does not meet, while none has begun.
     lacking: Option<String>,
@@ -194,7 +194,7 @@ impl<'p> Slurm<'p> {
         places.need(&options.needs).map_err(failed)?;
         let drive = places.begin_drive().map_err(failed)?;
         let keys = places.keys().map_err(failed)?;
-        let (tell_heard, heard) = channel();
+        let (send_event, heard) = channel();
         let (tell_said, said) = channel();
         let wake = |events: EventSender| move || events.tell(ExecutorEvent::Wake);
         let listener = pilot_server::listener(options.listen, options.ports);
@@ -202,7 +202,7 @@ impl<'p> Slurm<'p> {
             PilotServer::open(
                 listener,
                 keys,
-                pilot_server::to_site(tell_heard, wake(events.clone())),
+                pilot_server::event_sink(send_event, wake(events.clone())),
             )
         });
         let hub = hub.map_err(|e| {
@@ -214,7 +214,7 @@ impl<'p> Slurm<'p> {
         let (run, extra, every) =
             (options.run.clone(), options.sbatch.clone(), options.squeue_interval);
         let batch = SlurmClient::new(run, extra, every, move |what| {
-            let _ = tell_said.send(what); // nobody may listen any more
+            let _ = tell_said.send(what); // the receiver may have been dropped
             wake();
         });
         let (slots, links, host_events, told) = Default::default();
@@ -273,7 +273,7 @@ impl<'p> Slurm<'p> {
     /// Hosts without a pilot that may get one.
     fn spare_hosts(&self) -> Vec<HostId> {
         let free = |host: &HostId| {
-            let slot = self.slots.get(&Post { host: *host, only: None });
+            let slot = self.slots.get(&SlotId { host: *host, only: None });
             slot.is_none_or(|slot| !slot.is_wanted() && !slot.is_given_up())
         };
         self.wide_first().into_iter().filter(free).collect()
@@ -281,7 +281,7 @@ impl<'p> Slurm<'p> {
 
     /// Hosts with a pilot, or with one on its way.
     fn served_hosts(&self) -> Vec<HostId> {
-        let served = |(_, slot): &(&Post, &PilotSlot)| slot.is_wanted() && !slot.is_given_up();
+        let served = |(_, slot): &(&SlotId, &PilotSlot)| slot.is_wanted() && !slot.is_given_up();
         let posts = self.slots.iter().filter(|(post, _)| post.only.is_none());
         posts.filter(served).map(|(post, _)| post.host).collect()
     }
@@ -297,7 +297,7 @@ impl<'p> Slurm<'p> {
         let served = self.served_hosts();
         let (mut all_there, mut all_busy, mut any_busy) = (true, true, false);
         for &host in &served {
-            let Some(slot) = self.slots.get(&Post { host, only: None }) else { continue };
+            let Some(slot) = self.slots.get(&SlotId { host, only: None }) else { continue };
             let held = slot.busy_cores();
             all_there &= slot.is_there();
             all_busy &= held >= self.platform.host(host).cores;
@@ -323,7 +323,7 @@ impl<'p> Slurm<'p> {
         };
         if wanted > alive {
             for host in self.spare_hosts().into_iter().take((wanted - alive) as usize) {
-                let post = Post { host, only: None };
+                let post = SlotId { host, only: None };
                 self.slots.entry(post).or_insert_with(PilotSlot::awaited).want();
             }
             return;
@@ -341,12 +341,12 @@ impl<'p> Slurm<'p> {
             .copied()
             .collect();
         for host in ends {
-            let post = Post { host, only: None };
+            let post = SlotId { host, only: None };
             self.idle.remove(&host);
             self.links.retain(|_, p| *p != post);
             let Some(slot) = self.slots.get_mut(&post) else { continue };
             self.next_links.retain(|_, p| *p != post);
-            let jobs = slot.drop_next().into_iter().chain(slot.unwant());
+            let jobs = slot.drop_next().into_iter().chain(slot.dismiss());
             jobs.for_each(|job| self.batch.cancel(job));
             let why = "there is too little to do for its pilot".to_string();
             self.host_events.push(HostEvent::Down { host, keeps_data: true, why });
@@ -365,7 +365,7 @@ impl<'p> Slurm<'p> {
             None => usize::MAX,
         };
         for host in self.wide_first().into_iter().take(first) {
-            self.slots.insert(Post { host, only: None }, PilotSlot::wanted());
+            self.slots.insert(SlotId { host, only: None }, PilotSlot::wanted());
         }
         Ok(())
     }
@@ -376,21 +376,24 @@ impl<'p> Slurm<'p> {
         let quoted = Command::shell_word;
         let Ticket { post, number } = ticket;
         let name = &self.platform.host(post.host).name;
-        let mut words = vec![
-            quoted(&self.options.myself.to_string_lossy()),
-            "pilot".to_string(),
-            quoted(&self.folder.root().to_string_lossy()),
-            format!("--run {}", quoted(&self.options.run)),
-            format!("--host {}", post.host.0),
-            format!("--name {}", quoted(name)),
-            format!("--number {number}"),
-            format!("--drive {}", self.drive),
-            format!("--patience {}", self.options.patience),
-        ];
+        let pilot = Pilot {
+            folder: self.folder.root().to_path_buf(),
+            run: self.options.run.clone(),
+            host: post.host.0,
+            name: name.to_string(),
+            number,
+            drive: self.drive,
+            only: post.only.map(|op| op.0),
+            patience: Duration::try_from_secs_f64(self.options.patience).unwrap_or(Duration::MAX),
+        };
         // Jobs of an array count from the first of their tasks.
-        let index = if is_array { " + SLURM_ARRAY_TASK_ID" } else { "" };
-        words.extend(post.only.map(|op| format!("--only $(({}{index}))", op.0)));
-        let line = words.join(" ");
+        let index = if is_array { " --index \"$SLURM_ARRAY_TASK_ID\"" } else { "" };
+        let line = format!(
+            "{} pilot {} {}{index}",
+            quoted(&self.options.myself.to_string_lossy()),
+            quoted(&pilot.folder.to_string_lossy()),
+            quoted(&pilot.to_text())
+        );
         format!(
             "#!/bin/sh\n! command -v setsid > /dev/null || set -- setsid\n\"$@\" {line} &\n\
              trap 'kill -TERM $! 2> /dev/null' TERM INT\nwait $! || wait $! 2> /dev/null\n"
@@ -398,7 +401,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// Submits the jobs of some posts: those that differ in nothing but their task as arrays.
-    fn submit(&mut self, posts: Vec<Post>) {
+    fn submit(&mut self, posts: Vec<SlotId>) {
         let mut open: Vec<Submission> =
             posts.into_iter().filter_map(|post| self.submission(post)).collect();
         open.sort_by_key(|submission| submission.ticket);
@@ -423,7 +426,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// The job of a post, which a new pilot comes with.
-    fn submission(&mut self, post: Post) -> Option<Submission> {
+    fn submission(&mut self, post: SlotId) -> Option<Submission> {
         let ticket = Ticket { post, number: self.slots.get_mut(&post)?.next_pilot() };
         let slot = self.slots.get(&post)?;
         let host = self.platform.host(post.host);
@@ -492,7 +495,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// The result of a batch job for one task that ended because its time was over: the next asks for more.
-    fn time_is_over(&mut self, post: Post) -> Option<JobResult> {
+    fn time_is_over(&mut self, post: SlotId) -> Option<JobResult> {
         let slot = self.slots.get(&post)?;
         let label = slot.held_label()?.clone();
         // An engine before this one may have asked.
@@ -513,7 +516,7 @@ impl<'p> Slurm<'p> {
     fn listen(&mut self) {
         while let Ok(heard) = self.heard.try_recv() {
             match heard {
-                Heard::Joined { mut to, post, number, lacks: Some(why), .. } => {
+                PilotEvent::Connected { mut to, post, number, lacks: Some(why), .. } => {
                     let _ = to.write(&ToPilot::Quit); // it may be gone
                     if let Some(slot) = self.slots.get_mut(&post) {
                         slot.refuse(why.clone());
@@ -521,7 +524,7 @@ impl<'p> Slurm<'p> {
                     }
                     self.lacking.get_or_insert(why);
                 }
-                Heard::Joined { link, to, post, number, running, time, .. }
+                PilotEvent::Connected { link, to, post, number, running, time, .. }
                     if running.is_empty()
                         && self.slots.get(&post).is_some_and(|slot| slot.is_next(number)) =>
                 {
@@ -530,7 +533,7 @@ impl<'p> Slurm<'p> {
                         slot.join_next(link, to, time);
                     }
                 }
-                Heard::Joined { link, mut to, post, number, running, time, .. } => {
+                PilotEvent::Connected { link, mut to, post, number, running, time, .. } => {
                     // It was taken over from before an engine died: what it has under way counts.
                     if let Some(slot) = self.slots.get_mut(&post).filter(|b| b.is_next(number)) {
                         slot.succeed();
@@ -557,13 +560,13 @@ impl<'p> Slurm<'p> {
                     self.find_made(post);
                     self.seat(post);
                 }
-                Heard::Refused { post, number, why } => {
+                PilotEvent::Refused { post, number, why } => {
                     let slot = self.slots.get_mut(&post).filter(|b| b.expects(number));
                     if let Some(slot) = slot {
                         slot.refuse(why);
                     }
                 }
-                Heard::Said(link, what) if self.next_links.contains_key(&link) => {
+                PilotEvent::Message(link, what) if self.next_links.contains_key(&link) => {
                     if let (FromPilot::Bye(_), Some(post)) = (what, self.next_links.remove(&link))
                         && let Some(slot) = self.slots.get_mut(&post)
                     {
@@ -571,18 +574,18 @@ impl<'p> Slurm<'p> {
                         self.batch.look();
                     }
                 }
-                Heard::Said(link, what) => {
+                PilotEvent::Message(link, what) => {
                     let Some(&post) = self.links.get(&link) else { continue };
                     self.hear(post, what);
                 }
-                Heard::Left(link) if self.next_links.contains_key(&link) => {
+                PilotEvent::Disconnected(link) if self.next_links.contains_key(&link) => {
                     let post = self.next_links.remove(&link);
                     if let Some(slot) = post.and_then(|post| self.slots.get_mut(&post)) {
                         slot.next_left();
                     }
                     self.batch.look();
                 }
-                Heard::Left(link) => {
+                PilotEvent::Disconnected(link) => {
                     let Some(post) = self.links.remove(&link) else { continue };
                     if let Some(slot) = self.slots.get_mut(&post) {
                         slot.leave();
@@ -601,7 +604,7 @@ impl<'p> Slurm<'p> {
         }
     }
 
-    fn hear(&mut self, post: Post, what: FromPilot) {
+    fn hear(&mut self, post: SlotId, what: FromPilot) {
         match what {
             FromPilot::Begun { label, process } => {
                 self.has_begun = true;
@@ -619,7 +622,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// Something has come of a job.
-    fn take(&mut self, post: Post, made: JobResult) {
+    fn take(&mut self, post: SlotId, made: JobResult) {
         let op = made.label.op;
         self.told.push(op);
         if let Some(slot) = self.slots.get_mut(&post) {
@@ -631,8 +634,8 @@ impl<'p> Slurm<'p> {
         }
     }
 
-    /// Takes what a pilot has kept because nobody listened.
-    fn find_made(&mut self, post: Post) {
+    /// Takes outcomes that a pilot has kept while there was no engine.
+    fn find_made(&mut self, post: SlotId) {
         let Some(slot) = self.slots.get(&post) else { return };
         let kept = self.places.kept();
         let ours = kept.into_iter().filter(|m| m.label.host == post.host && slot.knows(&m.label));
@@ -642,10 +645,10 @@ impl<'p> Slurm<'p> {
     }
 
     /// A pilot is there: its host can work, and what waited for it begins.
-    fn seat(&mut self, post: Post) {
+    fn seat(&mut self, post: SlotId) {
         let Some(slot) = self.slots.get_mut(&post) else { return };
         let first = !slot.is_there();
-        let ops = slot.seat();
+        let ops = slot.serve();
         let lease = slot.lease();
         if !ops.is_empty() {
             let why = "its pilot knows nothing of it".to_string();
@@ -705,7 +708,7 @@ impl<'p> Slurm<'p> {
             let Some(slot) = self.slots.get_mut(&post) else { continue };
             let patience = if post.only.is_some() { RETURN + VERDICT } else { RETURN };
             if let Some(why) = slot.is_gone(patience) {
-                // It may have made something that nobody heard of.
+                // It may have kept outcomes that were not received.
                 self.find_made(post);
                 self.lose(post, why);
             }
@@ -722,7 +725,7 @@ impl<'p> Slurm<'p> {
                 self.links.retain(|_, p| *p != post);
                 continue; // it is gone at the next look
             }
-            if slot.is_vain() {
+            if slot.is_exhausted() {
                 self.give_up(post);
             } else if self.listed && slot.needs_pilot() {
                 due.push(post);
@@ -732,7 +735,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// The next pilot for a post takes over, where that is due.
-    fn advance(&mut self, post: Post) {
+    fn advance(&mut self, post: SlotId) {
         let Some(slot) = self.slots.get_mut(&post) else { return };
         let Some(link) = slot.advance() else { return };
         let left = slot.left();
@@ -765,7 +768,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// Tells for how long a host is served, where that is limited.
-    fn tell_stay(&mut self, post: Post) {
+    fn tell_stay(&mut self, post: SlotId) {
         let Some(slot) = self.slots.get(&post).filter(|slot| slot.lease().is_none()) else {
             return;
         };
@@ -816,7 +819,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// A pilot is gone with all it had under way.
-    fn lose(&mut self, post: Post, why: String) {
+    fn lose(&mut self, post: SlotId, why: String) {
         let Some(slot) = self.slots.get_mut(&post) else { return };
         let name = &self.platform.host(post.host).name;
         // A job for one task ended because the task used more memory than the job had.
@@ -854,7 +857,7 @@ impl<'p> Slurm<'p> {
     }
 
     /// Pilots for a post never call: it would not help to go on.
-    fn give_up(&mut self, post: Post) {
+    fn give_up(&mut self, post: SlotId) {
         let Some(slot) = self.slots.get_mut(&post) else { return };
         let next = slot.drop_next();
         let why = slot.give_up();
@@ -886,8 +889,8 @@ impl<'p> Slurm<'p> {
         self.given_up.as_ref().filter(|_| self.slots.values().all(vain) && !leasable())
     }
 
-    /// Ends a pilot that nobody needs any more.
-    fn dismiss(&mut self, post: Post) {
+    /// Ends a pilot that is not needed any more.
+    fn dismiss(&mut self, post: SlotId) {
         let Some(mut slot) = self.slots.remove(&post) else { return };
         slot.drop_next().into_iter().for_each(|job| self.batch.cancel(job));
         self.next_links.retain(|_, p| *p != post);
@@ -935,12 +938,12 @@ impl Executor for Slurm<'_> {
         self.settling = true;
         if self.options.mode == Mode::Pilots {
             for host in self.platform.host_ids() {
-                self.slots.entry(Post { host, only: None }).or_insert_with(PilotSlot::awaited);
+                self.slots.entry(SlotId { host, only: None }).or_insert_with(PilotSlot::awaited);
             }
         }
         for label in under_way {
             let only = (self.options.mode == Mode::Job).then_some(label.op);
-            let post = Post { host: label.host, only };
+            let post = SlotId { host: label.host, only };
             let slot = self.slots.entry(post).or_insert_with(PilotSlot::awaited);
             slot.expect(label.clone());
             if self.options.pilots.is_some() {
@@ -979,13 +982,13 @@ impl Executor for Slurm<'_> {
 
     fn begin(&mut self, job: Job) -> Accepted {
         let only = (self.options.mode == Mode::Job).then_some(job.label.op);
-        let post = Post { host: job.label.host, only };
+        let post = SlotId { host: job.label.host, only };
         self.slots.entry(post).or_insert_with(PilotSlot::wanted).begin(job)
     }
 
     fn room(&self, host: HostId) -> Room {
         let whole = self.whole.get(&host).copied().unwrap_or(f64::INFINITY);
-        match (self.options.mode, self.slots.get(&Post { host, only: None })) {
+        match (self.options.mode, self.slots.get(&SlotId { host, only: None })) {
             (Mode::Pilots, Some(slot)) => {
                 let (left, safety) = (slot.left(), self.options.wall_safety);
                 Room { left, whole, grace: GRACE.min(GRACE_PART * whole), safety }
@@ -997,13 +1000,13 @@ impl Executor for Slurm<'_> {
     }
 
     fn outgrown(&mut self, host: HostId) {
-        if let Some(slot) = self.slots.get_mut(&Post { host, only: None }) {
+        if let Some(slot) = self.slots.get_mut(&SlotId { host, only: None }) {
             slot.outgrow();
         }
     }
 
     fn expect(&mut self, host: HostId, backlog: Backlog) {
-        if let Some(slot) = self.slots.get_mut(&Post { host, only: None }) {
+        if let Some(slot) = self.slots.get_mut(&SlotId { host, only: None }) {
             slot.expect_work(backlog.seconds, backlog.waits);
         }
     }
@@ -1013,7 +1016,7 @@ impl Executor for Slurm<'_> {
     }
 
     fn stop(&mut self, op: OpId, at_once: bool) {
-        let holds = |(_, slot): &(&Post, &mut PilotSlot)| slot.has(op);
+        let holds = |(_, slot): &(&SlotId, &mut PilotSlot)| slot.has(op);
         let Some((&post, slot)) = self.slots.iter_mut().find(holds) else { return };
         if let Some(job) = slot.withdraw(op) {
             // It has not begun.
@@ -1030,7 +1033,7 @@ impl Executor for Slurm<'_> {
         if self.options.mode == Mode::Job {
             return Ok(Accepted::Running); // every job comes with its machine
         }
-        let slot = self.slots.entry(Post { host, only: None }).or_insert_with(PilotSlot::wanted);
+        let slot = self.slots.entry(SlotId { host, only: None }).or_insert_with(PilotSlot::wanted);
         slot.order(lease);
         Ok(if slot.is_there() { Accepted::Running } else { Accepted::Waiting })
     }
@@ -1063,9 +1066,9 @@ impl Executor for Slurm<'_> {
             // A job for one task is wanted as long as the task is under way.
             let is_idle = |slot: &PilotSlot| !slot.is_wanted() && slot.held_label().is_none();
             let idle = self.slots.iter().filter(|(_, slot)| is_idle(slot));
-            let idle: Vec<Post> = idle.map(|(post, _)| *post).collect();
+            let idle: Vec<SlotId> = idle.map(|(post, _)| *post).collect();
             idle.into_iter().for_each(|post| self.dismiss(post));
-            // Nobody asks for what is left of jobs that were begun again.
+            // Remains of jobs that were begun again are not needed.
             for made in self.places.kept() {
                 if !self.slots.values().any(|slot| slot.knows(&made.label)) {
                     self.places.forget(made.label.op);
@@ -1083,7 +1086,7 @@ impl Executor for Slurm<'_> {
         }
         let mut outlook = Liveness::Hopeless;
         for slot in self.slots.values().filter(|slot| !slot.is_there()) {
-            match slot.hope() {
+            match slot.liveness() {
                 Liveness::Revives => return Liveness::Revives,
                 Liveness::Unknown => outlook = Liveness::Unknown,
                 _ => {}
@@ -1102,7 +1105,7 @@ impl Executor for Slurm<'_> {
 }
 
 impl Slurm<'_> {
-    fn posts(&self) -> Vec<Post> {
+    fn posts(&self) -> Vec<SlotId> {
         self.slots.keys().copied().collect()
     }
 }

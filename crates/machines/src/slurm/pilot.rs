@@ -5,12 +5,13 @@
 use super::ENDLESS;
 use super::greeting::{self, Hello, Key, Refusal};
 use super::pilot_dir::PilotDir;
-use super::protocol::{FromPilot, JobTime, Post, Reader, ToPilot, Writer};
+use super::protocol::{FromPilot, JobTime, Reader, SlotId, ToPilot, Writer};
 use super::slurm_client::say;
 use crate::attempt::{AttemptError, HOST_VARIABLE, Process, TASK_VARIABLE, end_orphans};
 use crate::attempt_pool::{Crew, Job, JobListener, JobResult, Label};
 use crate::detect::local::host_name;
 use crate::surroundings;
+use serde::{Deserialize, Serialize};
 use slackline_engine::OpId;
 use slackline_model::HostId;
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
-/// Longest time between two looks around.
+/// Longest time between two checks.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Time between two signs of life.
@@ -33,10 +34,12 @@ const CONNECT: Duration = Duration::from_secs(3);
 const GREETING: Duration = Duration::from_secs(3);
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Identity of a pilot, its run and its engine.
-#[derive(Clone, Debug)]
+/// Identity of a pilot, its run and its engine: what its command line carries, as one document beside the folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pilot {
     /// The folder of the run.
+    #[serde(skip)]
     pub folder: PathBuf,
     /// Names the run among all others.
     pub run: String,
@@ -52,6 +55,22 @@ pub struct Pilot {
     pub only: Option<u64>,
     /// Time without an engine after which it ends.
     pub patience: Duration,
+}
+
+impl Pilot {
+    /// The document of the command line.
+    pub fn to_text(&self) -> String {
+        // Numbers and texts alone: nothing in it cannot be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The pilot of a run folder that a document of the command line describes; in an array of jobs its operation is
+    /// that of the first job and the `index` of its own.
+    pub fn parse(folder: PathBuf, text: &str, index: u64) -> Result<Pilot, serde_json::Error> {
+        let pilot: Pilot = serde_json::from_str(text)?;
+        let only = pilot.only.map(|first| first.saturating_add(index));
+        Ok(Pilot { folder, only, ..pilot })
+    }
 }
 
 /// Events of a pilot.
@@ -88,7 +107,7 @@ impl JobListener for Teller {
 pub struct PilotError(String);
 
 impl Pilot {
-    /// Works until there is nothing more to do, nobody to work for, or `interrupted` says so.
+    /// Works until the engine ends it, there has been no engine for too long, or `interrupted` is true.
     pub fn serve(&self, interrupted: &AtomicBool) -> Result<(), PilotError> {
         self.work(interrupted).map_err(PilotError)
     }
@@ -97,7 +116,7 @@ impl Pilot {
         let places = PilotDir::of(&self.folder);
         let key = places.key(self.drive).map_err(|e| format!("the key of the run: {e}"))?;
         if self.only.is_none() {
-            // What an earlier pilot for this host left has nobody any more.
+            // Processes that an earlier pilot for this host left have no owner any more.
             end_orphans(&self.run, &[(HOST_VARIABLE, &self.name)], &[]);
         }
         // A job for one task finds out with its attempt.
@@ -109,7 +128,7 @@ impl Pilot {
         let (events, told) = channel();
         let teller = Arc::new(Teller(events.clone()));
         let crew = if self.only.is_some() { Crew::single(teller) } else { Crew::new(teller) };
-        let post = Post { host: HostId(self.host), only: self.only.map(OpId) };
+        let post = SlotId { host: HostId(self.host), only: self.only.map(OpId) };
         let mut duty = Duty {
             pilot: self,
             places,
@@ -137,7 +156,7 @@ struct Duty<'p> {
     pilot: &'p Pilot,
     places: PilotDir,
     key: Key,
-    post: Post,
+    post: SlotId,
     crew: Crew,
     jobs: BTreeMap<OpId, Label>,
     /// When its batch job ends, and how many seconds it has in all.
@@ -210,7 +229,7 @@ impl Duty<'_> {
         }
     }
 
-    /// Tries to reach the engine, in a thread: whoever listens at its address may be somebody else, and
+    /// Tries to reach the engine, in a thread: another process may listen at its address, and
     /// slow.
     fn call(&mut self) {
         self.calling = true;

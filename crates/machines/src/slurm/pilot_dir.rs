@@ -14,7 +14,7 @@ use std::io::{Result, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// See the module's head.
+/// The folder of a run that engine and pilots share; private to the user.
 #[derive(Clone, Debug)]
 pub(super) struct PilotDir {
     root: PathBuf,
@@ -105,7 +105,7 @@ impl PilotDir {
         self.root.join("made")
     }
 
-    /// Keeps the outcome of a job until somebody has heard of it.
+    /// Keeps the outcome of a job until the engine has received it.
     pub(super) fn keep(&self, made: &JobResult) -> Result<()> {
         self.write(&format!("made/{}", made.label.op.0), made)
     }
@@ -115,7 +115,7 @@ impl PilotDir {
         let _ = fs::remove_file(self.made().join(op.0.to_string()));
     }
 
-    /// Everything that nobody has heard of yet, as far as it can be read.
+    /// All outcomes that the engine has not received yet, as far as they can be read.
     pub(super) fn kept(&self) -> Vec<JobResult> {
         let Ok(names) = fs::read_dir(self.made()) else { return Vec::new() };
         let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

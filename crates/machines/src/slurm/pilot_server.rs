@@ -1,9 +1,8 @@
-//! The socket that pilots connect to. One thread serves all callers that have not proven yet that they
-//! know a key of the run: they are few at a time, a newcomer displaces the oldest, and each has one
-//! deadline. A pilot that has proven it gets a thread of its own.
+//! The socket that pilots connect to. One thread serves all connections that are not authenticated yet: their number is
+//! bounded (a new one displaces the oldest), and each has a deadline. An authenticated pilot gets a thread of its own.
 
 use super::greeting::{Challenged, Key, LONGEST, TAG};
-use super::protocol::{FromPilot, JobTime, Post, Reader, Seal, Writer};
+use super::protocol::{FromPilot, JobTime, Reader, Seal, SlotId, Writer};
 use crate::attempt_pool::Label;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
@@ -16,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// Time for a whole greeting.
+/// Time limit of a whole greeting.
 const GREETING: Duration = Duration::from_secs(5);
 
 /// Time without a message after which a pilot counts as gone; it sends one every few seconds.
@@ -28,19 +27,19 @@ const SLOW: Duration = Duration::from_secs(10);
 /// Maximum number of pilots that are connected at a time.
 const PILOTS: usize = 10_000;
 
-/// Maximum number of callers that have not proven anything.
+/// Maximum number of connections that are not authenticated.
 const CALLERS: usize = 256;
 
-/// Callers that are accepted at a time.
+/// Most connections accepted in one round.
 const ACCEPTED: usize = 32;
 
-/// Shortest time between two rounds through the callers: bounds the processor time that they can use.
+/// Least time between two rounds through these connections: bounds the processor time that strangers can use.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Pause after the system could not accept a caller, e.g. for want of file descriptors.
+/// Pause after the system could not accept a connection, e.g. for lack of file descriptors.
 const SHORTAGE: Duration = Duration::from_millis(100);
 
-/// Name of the thread that serves callers.
+/// Name of the thread of the socket.
 pub(super) const THREAD: &str = "pilot-socket";
 
 /// A connection; numbers are not used twice.
@@ -51,23 +50,23 @@ pub(super) type Outlet = Writer<TcpStream>;
 
 /// Events of connections.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum PilotEvent {
     /// A pilot has connected.
-    Joined {
+    Connected {
         link: LinkId,
         to: Outlet,
-        post: Post,
+        post: SlotId,
         number: u32,
         running: Vec<Label>,
         time: Option<JobTime>,
         lacks: Option<String>,
     },
     /// A pilot cannot be used, for the reason given.
-    Refused { post: Post, number: u32, why: String },
-    /// A message has arrived.
-    Said(LinkId, FromPilot),
+    Refused { post: SlotId, number: u32, why: String },
+    /// An authenticated message has arrived.
+    Message(LinkId, FromPilot),
     /// A connection is gone.
-    Left(LinkId),
+    Disconnected(LinkId),
 }
 
 /// The listening socket, until it is dropped.
@@ -78,11 +77,11 @@ pub(super) struct PilotServer {
 }
 
 impl PilotServer {
-    /// Serves callers at a socket; `keys` are those of all drives of the run, `tell` receives all events.
+    /// Serves callers at a socket; `keys` are those of all processes that have driven the run, `tell` receives every event.
     pub(super) fn open(
         listener: TcpListener,
         keys: BTreeMap<u32, Key>,
-        tell: impl Fn(Heard) + Send + Sync + 'static,
+        tell: impl Fn(PilotEvent) + Send + Sync + 'static,
     ) -> Result<PilotServer> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -101,7 +100,7 @@ impl PilotServer {
     }
 }
 
-/// Listens at an address, at the first port of a range that is free; at any where there is no range.
+/// Listens on the first free port of a range, or on any free port.
 pub(super) fn listener(at: IpAddr, ports: Option<(u16, u16)>) -> Result<TcpListener> {
     let Some((first, last)) = ports else { return TcpListener::bind((at, 0)) };
     for port in first..=last {
@@ -115,23 +114,24 @@ pub(super) fn listener(at: IpAddr, ports: Option<(u16, u16)>) -> Result<TcpListe
     Err(Error::new(ErrorKind::AddrInUse, why))
 }
 
-/// A caller that has not proven anything yet.
+/// A connection that is not authenticated yet.
 struct Caller {
     stream: TcpStream,
     deadline: Instant,
     step: Step,
-    /// Bytes of the present step, and how many there have to be.
+    /// Bytes received in the present step, and their number when it is complete.
     received: Vec<u8>,
     wanted: usize,
 }
 
+/// Part of the greeting that is received next: the length of the hello, the hello, the proof of the key.
 enum Step {
     Length,
     Hello,
     Proof(Box<Challenged>),
 }
 
-/// A pilot that has proven to be one.
+/// An authenticated pilot, with the keys of both directions.
 struct Proven {
     challenged: Box<Challenged>,
     to_pilot: Seal,
@@ -146,7 +146,7 @@ impl Caller {
         Ok(Caller { stream, deadline, step, received: Vec::new(), wanted: 4 })
     }
 
-    /// Reads what has arrived, never more than the present step needs. An error ends the caller.
+    /// Reads what has arrived, never more than the present step needs. An error ends the connection.
     fn advance(&mut self, keys: &BTreeMap<u32, Key>) -> Result<Option<Proven>> {
         let mut chunk = [0; LONGEST];
         loop {
@@ -175,7 +175,7 @@ impl Caller {
                 Step::Hello => {
                     let answered = Challenged::new(received, |drive| keys.get(&drive).cloned())?;
                     let (challenged, answer) = answered.ok_or_else(refused)?;
-                    // It fits into the buffer of a new connection.
+                    // It does not block: it fits into the buffer of a new connection.
                     self.stream.write_all(&answer)?;
                     (Step::Proof(Box::new(challenged)), TAG)
                 }
@@ -191,16 +191,17 @@ impl Caller {
 /// The thread of the socket.
 struct Reception<T> {
     listener: TcpListener,
+    /// Readable once the server is dropped.
     closed: UnixStream,
     keys: BTreeMap<u32, Key>,
-    /// In the order in which they came.
+    /// Oldest first.
     callers: VecDeque<Caller>,
     links: LinkId,
     connected: Arc<AtomicUsize>,
     tell: Arc<T>,
 }
 
-impl<T: Fn(Heard) + Send + Sync + 'static> Reception<T> {
+impl<T: Fn(PilotEvent) + Send + Sync + 'static> Reception<T> {
     fn serve(&mut self) {
         loop {
             let ready = self.wait();
@@ -230,7 +231,7 @@ impl<T: Fn(Heard) + Send + Sync + 'static> Reception<T> {
         }
     }
 
-    /// Waits until something happens; says for the closing, the socket and every caller whether it did.
+    /// Waits for something to read. Returns whether there is, for `closed`, the listener and every caller in this order.
     fn wait(&self) -> Vec<bool> {
         let next = self.callers.iter().map(|caller| caller.deadline).min();
         let left = next.map(|end| end.saturating_duration_since(Instant::now()) + PAUSE);
@@ -240,7 +241,7 @@ impl<T: Fn(Heard) + Send + Sync + 'static> Reception<T> {
             PollFd::new(&self.listener, PollFlags::IN),
         ];
         polled.extend(self.callers.iter().map(|c| PollFd::new(&c.stream, PollFlags::IN)));
-        // An interruption is a round in which nothing happened.
+        // After an interruption nothing is ready.
         let _ = poll(&mut polled, timeout.as_ref());
         polled.iter().map(|polled| !polled.revents().is_empty()).collect()
     }
@@ -255,39 +256,39 @@ impl<T: Fn(Heard) + Send + Sync + 'static> Reception<T> {
                     self.callers.extend(Caller::new(stream));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // The caller has gone already.
+                // The connection has been closed already.
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
                 Err(_) => return std::thread::sleep(SHORTAGE),
             }
         }
     }
 
-    /// A pilot has proven to be one; a thread reads what it sends.
+    /// Starts the thread that reads the messages of an authenticated pilot, or refuses it.
     fn admit(&mut self, stream: TcpStream, proven: Proven) {
         let tell = Arc::clone(&self.tell);
         let (post, number) = (proven.challenged.hello.post, proven.challenged.hello.number);
         if let Some(why) = proven.challenged.hello.mismatch() {
-            return tell(Heard::Refused { post, number, why });
+            return tell(PilotEvent::Refused { post, number, why });
         }
         if self.connected.fetch_add(1, Ordering::Relaxed) >= PILOTS {
             self.connected.fetch_sub(1, Ordering::Relaxed);
             let why = format!("{PILOTS} pilots are connected already");
-            return tell(Heard::Refused { post, number, why });
+            return tell(PilotEvent::Refused { post, number, why });
         }
         self.links += 1;
         let (link, connected) = (self.links, Arc::clone(&self.connected));
         let heard = Arc::clone(&tell);
         let reader = std::thread::Builder::new().spawn(move || {
             if read(link, &stream, proven, heard.as_ref()).is_ok() {
-                heard(Heard::Left(link));
+                heard(PilotEvent::Disconnected(link));
             }
             let _ = stream.shutdown(Shutdown::Both); // the pilot may have closed it
             connected.fetch_sub(1, Ordering::Relaxed);
         });
-        // Without a thread the connection is closed, and the pilot calls again.
+        // Without a thread the connection is closed, and the pilot connects again.
         if let Err(error) = reader {
             self.connected.fetch_sub(1, Ordering::Relaxed);
-            tell(Heard::Refused {
+            tell(PilotEvent::Refused {
                 post,
                 number,
                 why: format!("no thread can be started: {error}"),
@@ -296,8 +297,13 @@ impl<T: Fn(Heard) + Send + Sync + 'static> Reception<T> {
     }
 }
 
-/// Reads what a pilot sends until its connection ends; an error is one that never sent anything valid.
-fn read(link: LinkId, stream: &TcpStream, proven: Proven, tell: &impl Fn(Heard)) -> Result<()> {
+/// Reads messages until the connection ends; an error if the first one was not valid.
+fn read(
+    link: LinkId,
+    stream: &TcpStream,
+    proven: Proven,
+    tell: &impl Fn(PilotEvent),
+) -> Result<()> {
     let Proven { challenged, to_pilot, to_engine } = proven;
     let (post, number) = (challenged.hello.post, challenged.hello.number);
     stream.set_nonblocking(false)?;
@@ -308,18 +314,18 @@ fn read(link: LinkId, stream: &TcpStream, proven: Proven, tell: &impl Fn(Heard))
     let FromPilot::Present { running, time, lacks } = input.read()? else {
         return Err(ErrorKind::InvalidData.into());
     };
-    tell(Heard::Joined { link, to, post, number, running, time, lacks });
+    tell(PilotEvent::Connected { link, to, post, number, running, time, lacks });
     while let Ok(message) = input.read() {
-        tell(Heard::Said(link, message));
+        tell(PilotEvent::Message(link, message));
     }
     Ok(())
 }
 
-/// Sends events to the backend, and wakes the engine.
-pub(super) fn to_site(
-    heard: Sender<Heard>,
+/// A function that sends events to the backend and wakes the engine.
+pub(super) fn event_sink(
+    heard: Sender<PilotEvent>,
     wake: impl Fn() + Send + Sync,
-) -> impl Fn(Heard) + Send + Sync {
+) -> impl Fn(PilotEvent) + Send + Sync {
     move |what| {
         let _ = heard.send(what); // the receiver may have been dropped
         wake();

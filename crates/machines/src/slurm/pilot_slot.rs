@@ -1,5 +1,5 @@
-//! The post of a pilot: the batch job that should bring one, the connection to it once it has called,
-//! and the jobs it has to do.
+//! A pilot slot: a place for one pilot, on a host or for one task. It keeps the batch job that starts the pilot, the
+//! connection to the pilot once there is one, and the jobs that the pilot executes.
 
 use super::pilot_server::{LinkId, Outlet};
 use super::protocol::{JobTime, ToPilot};
@@ -9,8 +9,8 @@ use slackline_engine::{Accepted, Liveness, OpId};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Pilots in a row that never call before a host is given up.
-const TRIALS: u32 = 5;
+/// Pilots in a row that never connect before the slot is given up.
+const MOST_TRIALS: u32 = 5;
 
 /// When a batch job ends that has so much time.
 fn ends_of(time: JobTime) -> Option<Instant> {
@@ -31,31 +31,35 @@ struct Successor {
 
 /// A batch job that brings a pilot.
 struct Pilot {
+    /// Counts the pilots of this slot from 1.
     number: u32,
     /// When it was submitted.
     submitted: Instant,
     /// Job id, once the batch system has assigned one.
     job: Option<String>,
     state: State,
+    /// It has connected at least once.
     called: bool,
-    /// This engine has submitted it.
+    /// It was submitted by this process, not by an earlier one of the run.
     own: bool,
 }
 
-/// A job that belongs to the post.
+/// A job of the slot.
 struct Held {
     label: Label,
-    /// Job to do; an engine that died may have sent it before.
+    /// The job; none where an earlier process of the run sent it, so that only its label is known.
     job: Option<Job>,
     begun: bool,
-    /// The pilot has it, by its own words.
+    /// The pilot of the present connection has reported it.
     reported: bool,
 }
 
-/// See the module's head.
+/// The place of one pilot: its batch job, its connection, and its attempts.
 #[derive(Default)]
 pub(super) struct PilotSlot {
+    /// A pilot is to be started and kept here.
     wanted: bool,
+    /// The lease that wants it, on leased machines.
     lease: Option<OpId>,
     pilot: Option<Pilot>,
     /// The next pilot, where it was asked for before this one ends.
@@ -67,20 +71,21 @@ pub(super) struct PilotSlot {
     /// The last number that was given to a pilot.
     last: u32,
     link: Option<Outlet>,
-    /// Whether a pilot serves here, as far as was told.
+    /// Whether the engine counts the host as up: a pilot has served and its loss was not reported yet.
     there: bool,
-    /// Since when there is no connection.
+    /// End of the last connection.
     left: Option<Instant>,
     /// Reason why the last pilot has ended.
     ended: Option<String>,
     /// Reason of refusals since the last accepted pilot.
     refused: Option<String>,
     held: BTreeMap<OpId, Held>,
-    /// Pilots that never called, since the last that did.
+    /// Pilots that never connected, since the last that did.
     trials: u32,
+    /// No pilot is started before this date.
     rest: Option<Instant>,
     given_up: bool,
-    /// When the batch job of the pilot that is there ends, where that is known.
+    /// End of the batch job of the serving pilot, where known.
     ends: Option<Instant>,
     whole: Option<f64>,
     /// The pilot has too little time left for something; since when it has nothing to do.
@@ -90,23 +95,23 @@ pub(super) struct PilotSlot {
 }
 
 impl PilotSlot {
-    /// A post that wants a pilot.
+    /// A slot for which a pilot is to be started.
     pub(super) fn wanted() -> PilotSlot {
         PilotSlot { wanted: true, ..PilotSlot::default() }
     }
 
-    /// A post whose pilot may be there still.
+    /// A slot whose pilot may still run from an earlier process; none is started.
     pub(super) fn awaited() -> PilotSlot {
         PilotSlot::default()
     }
 
-    /// A pilot is wanted here.
+    /// Has a pilot started and kept here.
     pub(super) fn want(&mut self) {
         self.wanted = true;
     }
 
-    /// Ends the pilot; no other is wanted for now. Returns its batch job where it cannot be told.
-    pub(super) fn unwant(&mut self) -> Option<String> {
+    /// Ends the pilot; no other is started for now. Returns its batch job if the pilot could not be notified.
+    pub(super) fn dismiss(&mut self) -> Option<String> {
         let told = self.tell(&ToPilot::Quit);
         let job = self.batch_job().filter(|_| !told);
         self.leave();
@@ -129,7 +134,7 @@ impl PilotSlot {
         self.lease
     }
 
-    /// Somebody leases the machine.
+    /// Has a pilot started for a lease of the machine.
     pub(super) fn order(&mut self, lease: OpId) {
         (self.wanted, self.lease) = (true, Some(lease));
     }
@@ -140,7 +145,7 @@ impl PilotSlot {
 
     // The batch job.
 
-    /// The number of the pilot that is there or on its way.
+    /// The number of the pilot that serves or has been submitted.
     pub(super) fn number(&self) -> Option<u32> {
         self.pilot.as_ref().map(|pilot| pilot.number)
     }
@@ -150,12 +155,12 @@ impl PilotSlot {
         self.pilot.as_ref()?.job.clone()
     }
 
-    /// Cores that its jobs need, where it is for one only.
+    /// Cores that its job needs, for a slot of one task.
     pub(super) fn cores(&self) -> Option<u32> {
         self.held.values().find_map(|held| Some(held.job.as_ref()?.cores))
     }
 
-    /// Value of a variable in the grant of its job, where it serves one task only.
+    /// Value of an environment variable of its job, for a slot of one task.
     pub(super) fn granted(&self, variable: &str) -> Option<String> {
         let job = self.held_job()?;
         let of = job.attempt.env.iter().find(|(name, _)| name == variable);
@@ -182,7 +187,7 @@ impl PilotSlot {
         self.wanted && self.pilot.is_none() && self.link.is_none() && rested && !self.given_up
     }
 
-    /// A new pilot is on its way; gives its number.
+    /// Records that a pilot is being submitted; returns its number.
     pub(super) fn next_pilot(&mut self) -> u32 {
         self.last += 1;
         let state = State::Waits(String::new());
@@ -298,12 +303,13 @@ impl PilotSlot {
         Some(pilot.submitted.elapsed().as_secs_f64())
     }
 
+    /// The batch system has refused the pilot.
     pub(super) fn not_taken(&mut self, number: u32, why: String, refusal: Refusal) {
         if self.number() == Some(number) {
             self.trials += match refusal {
                 Refusal::ForNow => 0,
                 Refusal::Perhaps => 1,
-                Refusal::ForGood => TRIALS + 1,
+                Refusal::ForGood => MOST_TRIALS + 1,
             };
             self.without_pilot(why);
         } else if self.is_next(number) {
@@ -362,7 +368,7 @@ impl PilotSlot {
         }
     }
 
-    /// Only some of its batch jobs are known still.
+    /// Takes the pilot as ended where the batch system no longer lists it.
     pub(super) fn seen_in(&mut self, known: impl Fn(u32) -> bool) {
         if let Some(Pilot { number, job: Some(job), .. }) = &self.pilot
             && !known(*number)
@@ -375,7 +381,7 @@ impl PilotSlot {
     fn over(&mut self, why: String) {
         let called = self.pilot.as_ref().is_some_and(|pilot| pilot.called);
         self.trials += u32::from(!called);
-        self.tell(&ToPilot::Quit); // it may not know
+        self.tell(&ToPilot::Quit); // where its process outlives the job
         self.leave();
         self.without_pilot(why);
         if called {
@@ -383,24 +389,24 @@ impl PilotSlot {
         }
     }
 
-    /// Whether it would not help to try further pilots, which nobody has noticed yet.
-    pub(super) fn is_vain(&self) -> bool {
-        self.trials > TRIALS && !self.given_up
+    /// Whether too many pilots failed in a row, and the slot has not been given up yet.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.trials > MOST_TRIALS && !self.given_up
     }
 
     pub(super) fn is_given_up(&self) -> bool {
         self.given_up
     }
 
-    /// No further pilot is tried; gives why the last did not come.
+    /// Gives the slot up: no further pilot is started. Returns the reason of the last failure.
     pub(super) fn give_up(&mut self) -> String {
         self.given_up = true;
         let why = self.refused.clone().or(self.ended.clone()).unwrap_or_default();
         format!("no pilot could be started: {why}")
     }
 
-    /// Liveness.
-    pub(super) fn hope(&self) -> Liveness {
+    /// Whether a pilot may still come.
+    pub(super) fn liveness(&self) -> Liveness {
         let away = |reason: &String| {
             ["NotAvail", "Unavailable", "DOWN", "Down", "DRAIN"].iter().any(|w| reason.contains(w))
         };
@@ -411,7 +417,7 @@ impl PilotSlot {
         }
     }
 
-    /// Its pilot runs, but has not called.
+    /// Whether its batch job runs without a connection.
     pub(super) fn should_call(&self) -> bool {
         let runs = self.pilot.as_ref().is_some_and(|pilot| pilot.state == State::Runs);
         runs && self.link.is_none()
@@ -419,12 +425,13 @@ impl PilotSlot {
 
     // The connection.
 
-    /// Whether a pilot of that number is welcome.
+    /// Whether a pilot of this number may connect.
     pub(super) fn expects(&self, number: u32) -> bool {
         self.number().is_none_or(|known| known == number)
     }
 
-    /// A pilot has called, with jobs that it has under way. Gives whether it has just begun.
+    /// A pilot has connected and reports its running jobs. Returns whether this is the first connection of a pilot that
+    /// this process submitted.
     pub(super) fn join(
         &mut self,
         number: u32,
@@ -463,8 +470,9 @@ impl PilotSlot {
         self.refused = Some(why);
     }
 
-    /// The pilot serves: what waited begins, and what never reached it. Gives jobs that were lost.
-    pub(super) fn seat(&mut self) -> Vec<OpId> {
+    /// Takes the pilot into service and sends it all jobs that it has not reported. Returns the operations of those that
+    /// cannot be sent again, which are lost.
+    pub(super) fn serve(&mut self) -> Vec<OpId> {
         self.there = true;
         let missing = self.held.values().filter(|held| !held.reported);
         let (begin, lost): (Vec<_>, Vec<_>) =
@@ -477,23 +485,23 @@ impl PilotSlot {
         lost
     }
 
-    /// Tells the pilot something; false where there is none to hear it.
+    /// Sends the pilot a message; false where there is no connection.
     pub(super) fn tell(&mut self, what: &ToPilot) -> bool {
-        let heard = self.link.as_mut().is_some_and(|link| link.write(what).is_ok());
-        if !heard {
+        let sent = self.link.as_mut().is_some_and(|link| link.write(what).is_ok());
+        if !sent {
             self.leave();
         }
-        heard
+        sent
     }
 
-    /// The connection is gone.
+    /// Records the end of the connection.
     pub(super) fn leave(&mut self) {
         if self.link.take().is_some() {
             self.left = Some(Instant::now());
         }
     }
 
-    /// The pilot has said that it ends.
+    /// The pilot has announced its end.
     pub(super) fn end(&mut self, why: String) {
         self.leave();
         self.ended = Some(why);
@@ -511,25 +519,24 @@ impl PilotSlot {
         }
     }
 
-    /// Nobody serves any more; gives the jobs that went with it.
+    /// Takes the pilot out of service; returns the operations of the jobs lost with it.
     pub(super) fn lose(&mut self) -> Vec<OpId> {
         self.there = false;
         std::mem::take(&mut self.held).into_keys().collect()
     }
 
-    /// Seconds that are left to the pilot.
+    /// Seconds until the batch job of the pilot ends; infinite if unknown.
     pub(super) fn left(&self) -> f64 {
         let left = |ends: Instant| ends.saturating_duration_since(Instant::now()).as_secs_f64();
         self.ends.map_or(f64::INFINITY, left)
     }
 
-    /// Something was not begun because it takes longer than the pilot is there.
+    /// Notes that a job was not begun because the pilot ends too soon.
     pub(super) fn outgrow(&mut self) {
         self.outgrown.get_or_insert_with(Instant::now);
     }
 
-    /// Whether a new pilot would be of more use: this one has too little time left for what is to be
-    /// done, and has had nothing to do for a while.
+    /// Whether to replace the pilot: it has too little time left for some job, and has been idle for `idle`.
     pub(super) fn should_renew(&mut self, idle: Duration) -> bool {
         if !self.held.is_empty() {
             let now = Instant::now();
@@ -542,7 +549,7 @@ impl PilotSlot {
         waits && self.there && self.lease.is_none()
     }
 
-    /// Ends the pilot; another is wanted.
+    /// Ends the pilot so that another is started.
     pub(super) fn renew(&mut self) {
         self.tell(&ToPilot::Quit);
         self.leave();
@@ -557,25 +564,25 @@ impl PilotSlot {
         self.held.contains_key(&op)
     }
 
-    /// Whether a job is the one it has under that number: numbers that came after the end of a log that
-    /// was cut may have been given twice.
+    /// Whether a job is the one held under that number, by its task. Numbers given after the end of a truncated log may
+    /// have been given twice.
     pub(super) fn knows(&self, label: &Label) -> bool {
         self.held.get(&label.op).is_some_and(|held| held.label.task == label.task)
     }
 
-    /// An engine that died had a job under way here.
+    /// Expects a job that an earlier process of the run had under way here.
     pub(super) fn expect(&mut self, label: Label) {
         let held = Held { label, job: None, begun: true, reported: false };
         self.held.insert(held.label.op, held);
     }
 
-    /// Of the jobs an engine that died had under way: those that still are.
+    /// Drops expected jobs that the pilot has not reported; returns the others.
     pub(super) fn keep_expected(&mut self) -> Vec<Label> {
         self.held.retain(|_, held| held.reported);
         self.held.values().map(|held| held.label.clone()).collect()
     }
 
-    /// Begins a job, at once where a pilot serves.
+    /// Sends a job to the pilot, or keeps it until one serves.
     pub(super) fn begin(&mut self, job: Job) -> Accepted {
         self.wanted = true;
         let label = job.label.clone();
@@ -596,7 +603,7 @@ impl PilotSlot {
         self.held.remove(&op);
     }
 
-    /// The job of a post that is for one only.
+    /// The job of a slot for one task.
     pub(super) fn job(self) -> Option<Job> {
         self.held.into_values().find_map(|held| held.job)
     }

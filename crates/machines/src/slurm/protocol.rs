@@ -16,7 +16,7 @@ pub(super) const LONGEST: usize = 64 << 20;
 
 /// Identity of a pilot: the one for all tasks of a host, or for one task only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(super) struct Post {
+pub(super) struct SlotId {
     pub(super) host: HostId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) only: Option<OpId>,

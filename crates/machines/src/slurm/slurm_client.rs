@@ -3,7 +3,7 @@
 
 use super::check::SlurmError;
 use super::pilot::slurm_seconds;
-use super::protocol::Post;
+use super::protocol::SlotId;
 use slackline_engine::OpId;
 use slackline_model::platform::BatchOptions;
 use slackline_model::resources::DeviceKind;
@@ -17,10 +17,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the queue where there are few jobs, and least time between any two.
+/// Time between two queries of the queue if there are few jobs, and least time between any two.
 const POLL: Duration = Duration::from_secs(2);
 
-/// Time between two looks at the queue where there are many jobs: it is everybody's.
+/// Time between two queries of the queue if there are many jobs: the controller serves all users.
 const SELDOM: Duration = Duration::from_secs(30);
 
 /// Number of jobs that are few.
@@ -29,13 +29,13 @@ const FEW: usize = 10;
 /// Time that a command gets.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Indices that the tasks of a job array span at most: a cluster counts to 1000 where nobody has said otherwise.
+/// Indices that the tasks of a job array span at most: Slurm's default limit is 1000.
 pub(super) const ARRAY_SPAN: u64 = 1000;
 
 /// The name of a pilot's job: run, host, task and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Ticket {
-    pub(super) post: Post,
+    pub(super) post: SlotId,
     pub(super) number: u32,
 }
 
@@ -52,7 +52,7 @@ impl Ticket {
 
     /// The name of an array of jobs: its first task, from which indices count.
     fn array_name(&self, run: &str) -> String {
-        let Ticket { post: Post { host, only }, number } = self;
+        let Ticket { post: SlotId { host, only }, number } = self;
         format!("slackline-{run}-h{}-op{}+-{number}", host.0, only.map_or(0, |op| op.0))
     }
 
@@ -72,7 +72,7 @@ impl Ticket {
             }
             _ => return None,
         };
-        let post = Post { host: HostId(host.parse().ok()?), only };
+        let post = SlotId { host: HostId(host.parse().ok()?), only };
         Some(Ticket { post, number: number.parse().ok()? })
     }
 }
@@ -201,15 +201,15 @@ impl ArraySubmission {
     }
 
     fn tickets(&self) -> Vec<(Ticket, u64)> {
-        let Ticket { post: Post { host, only }, number } = self.first.ticket;
+        let Ticket { post: SlotId { host, only }, number } = self.first.ticket;
         let first = only.map_or(0, |op| op.0);
         let ticket =
-            |index: u64| Ticket { post: Post { host, only: Some(OpId(first + index)) }, number };
+            |index: u64| Ticket { post: SlotId { host, only: Some(OpId(first + index)) }, number };
         self.indices.iter().map(|&index| (ticket(index), index)).collect()
     }
 }
 
-/// Cancels the batch jobs of a run, whoever submitted them for it, and returns how many there were.
+/// Cancels all batch jobs of a run, of any of its processes; returns their number.
 pub fn cancel_jobs(run: &str) -> Result<usize, SlurmError> {
     let ask =
         |program, words: &[&str]| say(program, words, "", PATIENCE).map_err(SlurmError::Command);
@@ -300,7 +300,7 @@ pub(super) enum Refusal {
     ForNow,
     /// Perhaps not for long: there may be too many jobs.
     Perhaps,
-    /// As long as nobody changes the cluster or what is asked of it.
+    /// Until the cluster or the request changes.
     ForGood,
 }
 
@@ -342,7 +342,7 @@ enum Wish {
     Look,
 }
 
-/// See the module's head.
+/// The thread that runs the commands of Slurm, and the channel to it.
 pub(super) struct SlurmClient {
     wishes: Option<Sender<Wish>>,
     clerk: Option<JoinHandle<()>>,
@@ -350,7 +350,7 @@ pub(super) struct SlurmClient {
 
 impl SlurmClient {
     /// A clerk for one run; `extra` are words added to every submission, `every` is the time
-    /// between two looks at the queue.
+    /// between two queries of the queue.
     pub(super) fn new(
         run: String,
         extra: Vec<String>,
@@ -381,7 +381,7 @@ impl SlurmClient {
         self.wish(Wish::Cancel(job));
     }
 
-    /// Looks at the queue now.
+    /// Queries the queue now.
     pub(super) fn look(&self) {
         self.wish(Wish::Look);
     }
@@ -401,9 +401,9 @@ struct Clerk {
     every: Option<Duration>,
     /// Jobs of the run in the queue, as far as is known.
     jobs: usize,
-    /// The nodes there are, once somebody has asked.
+    /// Nodes of the cluster, once queried.
     nodes: Option<Vec<String>>,
-    /// The longest jobs of partitions in seconds, once somebody has asked; the usual one is named `*`.
+    /// The longest jobs of partitions in seconds, once queried; the default one is named `*`.
     limits: Option<BTreeMap<String, f64>>,
 }
 
@@ -449,7 +449,7 @@ impl Clerk {
         }
     }
 
-    /// Time between two looks at the queue.
+    /// Time between two queries of the queue.
     fn interval(&self) -> Duration {
         self.every.unwrap_or(if self.jobs > FEW { SELDOM } else { POLL })
     }
@@ -651,12 +651,12 @@ mod tests {
     #[test]
     fn names_of_jobs_come_back_and_others_are_left_alone() {
         for only in [None, Some(OpId(31))] {
-            let ticket = Ticket { post: Post { host: HostId(2), only }, number: 5 };
+            let ticket = Ticket { post: SlotId { host: HostId(2), only }, number: 5 };
             assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1c", None), Some(ticket));
             assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1", None), None);
         }
         // Of an array each job has a task of its own.
-        let first = Ticket { post: Post { host: HostId(2), only: Some(OpId(31)) }, number: 1 };
+        let first = Ticket { post: SlotId { host: HostId(2), only: Some(OpId(31)) }, number: 1 };
         let line = format!("19_4|PENDING|{}|Resources", first.array_name("6fa-1c"));
         let (ticket, (job, _)) = entry(&line, "6fa-1c").unwrap_or_else(|| panic!("{line}"));
         assert_eq!((ticket.post.only, ticket.number, job.as_str()), (Some(OpId(35)), 1, "19_4"));

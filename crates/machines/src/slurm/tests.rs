@@ -3,8 +3,8 @@
 use super::greeting::{self, Hello, Key, PROTOCOL, Refusal, VERSION};
 use super::pilot::Pilot;
 use super::pilot_dir::PilotDir;
-use super::pilot_server::{self, Heard, Outlet, PilotServer};
-use super::protocol::{FromPilot, Post, Reader, Seal, ToPilot, Writer};
+use super::pilot_server::{self, Outlet, PilotEvent, PilotServer};
+use super::protocol::{FromPilot, Reader, Seal, SlotId, ToPilot, Writer};
 use crate::attempt::Attempt;
 use crate::attempt_pool::{Job, Label};
 use slackline_engine::OpId;
@@ -18,12 +18,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-const POST: Post = Post { host: HostId(0), only: None };
+const POST: SlotId = SlotId { host: HostId(0), only: None };
 
 /// A loaded machine may take its time.
 const LONG: Duration = Duration::from_secs(60);
 
-fn open(keys: BTreeMap<u32, Key>) -> (PilotServer, Receiver<Heard>) {
+fn open(keys: BTreeMap<u32, Key>) -> (PilotServer, Receiver<PilotEvent>) {
     let (tell, heard) = channel();
     let tell = move |what| drop(tell.send(what));
     (
@@ -33,7 +33,7 @@ fn open(keys: BTreeMap<u32, Key>) -> (PilotServer, Receiver<Heard>) {
 }
 
 /// An engine that pilots of a run find.
-fn engine(run: &Path) -> (PilotServer, Receiver<Heard>) {
+fn engine(run: &Path) -> (PilotServer, Receiver<PilotEvent>) {
     let places = PilotDir::of(run);
     places.make().unwrap();
     places.begin_drive().unwrap();
@@ -56,9 +56,9 @@ fn pilot(run: &Path, patience: f64) -> Pilot {
 }
 
 /// The next pilot that calls, and what it has under way.
-fn joined(heard: &Receiver<Heard>) -> (Outlet, Vec<Label>) {
+fn joined(heard: &Receiver<PilotEvent>) -> (Outlet, Vec<Label>) {
     match heard.recv_timeout(LONG).unwrap() {
-        Heard::Joined { to, running, .. } => (to, running),
+        PilotEvent::Connected { to, running, .. } => (to, running),
         other => panic!("nobody has joined: {other:?}"),
     }
 }
@@ -153,7 +153,7 @@ fn a_recorded_greeting_is_of_no_use_later() {
         to.get_ref().shutdown(Shutdown::Both).unwrap();
         recorded.join().unwrap()
     });
-    assert!(matches!(heard.recv_timeout(LONG).unwrap(), Heard::Left(_)));
+    assert!(matches!(heard.recv_timeout(LONG).unwrap(), PilotEvent::Disconnected(_)));
     // To the engine: the same words from an impostor.
     let mut stream = TcpStream::connect(hub.address()).unwrap();
     stream.write_all(&to_engine).unwrap();
@@ -175,18 +175,21 @@ fn forged_frames_end_a_connection() {
         to.write(&FromPilot::Present { running: Vec::new(), time: None, lacks: None }).unwrap();
         joined(&heard);
         to.write(&FromPilot::Alive).unwrap();
-        assert!(matches!(heard.recv_timeout(LONG).unwrap(), Heard::Said(_, FromPilot::Alive)));
+        assert!(matches!(
+            heard.recv_timeout(LONG).unwrap(),
+            PilotEvent::Message(_, FromPilot::Alive)
+        ));
         if forged {
-            // Somebody on the way who knows everything that was sent, but not the key.
+            // An attacker on the network who has recorded all messages and does not know the key.
             let mut writer = Writer::new(to.get_ref(), Seal::new(Key::new().unwrap()));
             writer.write(&FromPilot::Bye("forged".to_string())).unwrap();
         } else {
             to.write(&FromPilot::Bye("its own".to_string())).unwrap();
             let said = heard.recv_timeout(LONG).unwrap();
-            assert!(matches!(said, Heard::Said(_, FromPilot::Bye(_))));
+            assert!(matches!(said, PilotEvent::Message(_, FromPilot::Bye(_))));
             to.get_ref().shutdown(Shutdown::Both).unwrap();
         }
-        assert!(matches!(heard.recv_timeout(LONG).unwrap(), Heard::Left(_)));
+        assert!(matches!(heard.recv_timeout(LONG).unwrap(), PilotEvent::Disconnected(_)));
     }
 }
 
@@ -201,7 +204,7 @@ fn other_versions_are_told_apart_with_both_names() {
         // It knows the key, and is refused all the same.
         let _connection = greet(hub.address(), &key, &hello);
         match heard.recv_timeout(LONG).unwrap() {
-            Heard::Refused { post, number, why } => {
+            PilotEvent::Refused { post, number, why } => {
                 assert_eq!((post, number), (POST, 1));
                 let (theirs, ours) = (hello.version.as_str(), hello.protocol.to_string());
                 assert!([theirs, &ours, VERSION].iter().all(|v| why.contains(v)), "{why}");
@@ -216,7 +219,7 @@ fn other_versions_are_told_apart_with_both_names() {
     assert!(heard.try_recv().is_err());
 }
 
-/// Whoever listens where an engine was learns nothing and can have nothing done.
+/// A process that listens at the address of a former engine learns nothing and cannot give commands.
 #[test]
 fn an_impostor_at_the_port_gets_nothing() {
     let run = tempfile::tempdir().unwrap();
@@ -324,7 +327,7 @@ fn a_thousand_slow_callers_keep_no_pilot_out() {
             assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
             drop(to);
             drop(_from);
-            assert!(matches!(heard.recv_timeout(LONG).unwrap(), Heard::Left(_)));
+            assert!(matches!(heard.recv_timeout(LONG).unwrap(), PilotEvent::Disconnected(_)));
             most = most.max(threads());
         }
     }
@@ -387,7 +390,7 @@ fn a_pilot_works_on_for_an_engine_that_comes_back_in_time() {
         to.write(&ToPilot::Welcome { keep: Vec::new() }).unwrap();
         to.write(&ToPilot::Begin(Box::new(job))).unwrap();
         let begun = heard.recv_timeout(LONG).unwrap();
-        assert!(matches!(begun, Heard::Said(_, FromPilot::Begun { .. })));
+        assert!(matches!(begun, PilotEvent::Message(_, FromPilot::Begun { .. })));
         // The engine dies while the job runs.
         drop(hub);
         to.get_ref().shutdown(Shutdown::Both).unwrap();
@@ -407,4 +410,28 @@ fn a_pilot_works_on_for_an_engine_that_comes_back_in_time() {
         serving.join().unwrap().unwrap();
     });
     assert_eq!(std::fs::read_to_string(run.path().join("files/out")).unwrap(), "x\n");
+}
+
+/// A pilot reads what the engine has written into its script, whatever names are in it.
+#[test]
+fn arguments_of_a_pilot_come_back() {
+    let folder = Path::new("/runs/it's one");
+    for (name, only) in
+        [("node-1", None), ("a 'b' \"c\" $d \\ e\n", Some(7)), ("München", Some(u64::MAX))]
+    {
+        let host = Pilot { name: name.to_string(), only, number: 3, ..pilot(folder, 12.5) };
+        assert_eq!(Pilot::parse(host.folder.clone(), &host.to_text(), 0).unwrap(), host);
+        // Through a shell, as a batch job gets it.
+        let script = format!(
+            "printf %s {}",
+            slackline_model::workflow::Command::shell_word(&host.to_text())
+        );
+        let said = std::process::Command::new("sh").arg("-c").arg(script).output().unwrap();
+        let text = String::from_utf8(said.stdout).unwrap();
+        assert_eq!(Pilot::parse(host.folder.clone(), &text, 0).unwrap(), host);
+    }
+    let first = Pilot { only: Some(40), ..pilot(folder, 1.0) };
+    let third = Pilot::parse(first.folder.clone(), &first.to_text(), 2).unwrap();
+    assert_eq!(third.only, Some(42));
+    assert!(Pilot::parse(first.folder, "{\"run\": \"x\", \"other\": 1}", 0).is_err());
 }

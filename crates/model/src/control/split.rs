@@ -118,7 +118,7 @@ impl Splitting<'_> {
 }
 
 impl Control {
-    /// The parts between decisions; those without tasks are outcomes all the same, but for joins.
+    /// The parts between decisions; those without tasks are kept as outcomes, except joins.
     pub fn split(&self) -> Vec<SubWorkflow> {
         let mut splitting = Splitting { control: self, parts: Vec::new(), joins: HashMap::new() };
         let start = splitting.begin(Trigger::Start, RegionId::WORKFLOW);

@@ -65,16 +65,17 @@ fn a_cycle_is_three_sequences() {
             ("cycle=exit", vec!["v6"])
         ]
     );
-    // One more pass on average, with variance 2: 2.812388 of them at a confidence of 0.9.
+    // One more pass on average, with variance 2; at a confidence of 0.9 that is
+    // mean + quantile * deviation = 1 + 1.281552 * 1.414214 = 2.812388 of them.
     assert!((parts[1].2.planned(0.9) - 2.812_388).abs() < 1e-6);
     assert_eq!((parts[0].2, parts[2].2), (Count::certain(1.0), Count::certain(1.0)));
-    // Across the decision nothing leads; v5 comes before the next v3.
+    // No edge crosses the decision; v5 comes before the next v3.
     let split = control.split();
     assert_eq!((&split[0].edges[..], &split[1].edges[..]), (&[(0, 1)][..], &[(1, 0)][..]));
 }
 
 #[test]
-fn results_of_choices_beside_each_other_meet_in_a_part_of_their_own() {
+fn results_of_parallel_choices_meet_in_a_sub_workflow_of_their_own() {
     let mut b = builder("a u@c1.yes v@c2.v w@c2.w m", "a>c1 a>c2 c1>m c2>m");
     let unknown = |name: &str| BranchSpec { name: name.into(), ..BranchSpec::default() };
     b.choice(choice("c1", None, vec![unknown("yes"), unknown("no")]));
@@ -110,6 +111,7 @@ fn nested_loops_multiply() {
 
 #[test]
 fn draws_are_those_of_the_named_stream() {
+    // Recorded values: a change of the streams would change the results of every user's seed.
     let unit = |seed, run, name: &str| Chances { seed, run, ..Chances::default() }.unit(name);
     assert_eq!(unit(1, 0, "qc"), 0.0020914619779267563);
     assert_eq!(unit(1, 0, "cycle#2"), 0.5563860195111792);

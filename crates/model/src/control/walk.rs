@@ -94,7 +94,7 @@ pub struct Released {
     pub instances: Vec<InstanceId>,
 }
 
-/// See the module's head.
+/// The course of one run through the regions of a workflow.
 #[derive(Clone, Debug)]
 pub struct Walk {
     control: Arc<Control>,

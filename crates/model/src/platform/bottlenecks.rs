@@ -7,8 +7,8 @@ use super::{Network, PlanningNetwork, Platform, RouteCache};
 use crate::{HostId, LinkId};
 
 /// Between two groups of hosts: how many times wider than the narrowest link of the route are the
-/// link of the sender, the narrowest shared link, the link of the receiver, and the narrowest that
-/// gives everybody its full bandwidth.
+/// link of the sender, the narrowest shared link, the link of the receiver, and the narrowest
+/// fatpipe, which gives every transfer its full bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Widths {
     source: f64,

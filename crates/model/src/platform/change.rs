@@ -138,6 +138,35 @@ impl Platform {
         }
         Ok(platform)
     }
+
+    /// The platform with these speeds, in flop/s, of hosts, classes or zones by name; the name of a host counts before
+    /// that of its class or zone.
+    pub fn at_speeds(&self, speeds: &[(&str, f64)]) -> Result<Platform, PlatformError> {
+        let mut builder = PlatformBuilder::reopen(self);
+        let is_host = |name: &str| self.hosts().iter().any(|host| &*host.name == name);
+        let mut named: Vec<_> = speeds.to_vec();
+        named.sort_by_key(|(name, _)| is_host(name));
+        for (name, speed) in named {
+            let hosts = builder.hosts_called(Some(name));
+            if hosts.is_empty() {
+                let message =
+                    format!("there is no host, class or zone '{name}'{}", self.near(name));
+                return Err(PlatformError::invalid(name, message));
+            }
+            check(speed, || PlatformError::invalid(name, "a speed leaves the range of numbers"))?;
+            builder.part_from_class(&hosts);
+            hosts.into_iter().for_each(|host| builder.host_mut(host).speed = speed);
+        }
+        builder.build()
+    }
+
+    /// A suggestion for a name that no host, class or zone has.
+    fn near(&self, name: &str) -> String {
+        let hosts = self.hosts().iter().map(|host| &*host.name);
+        let zones = self.zones().iter().map(|zone| &*zone.name);
+        let classes = self.classes().iter().map(|class| &*class.name);
+        did_you_mean(name, hosts.chain(zones).chain(classes))
+    }
 }
 
 impl Change {
@@ -163,10 +192,7 @@ impl Change {
         let found = to.hosts_called(self.of.as_deref());
         if found.is_empty() {
             let name = self.of.as_deref().unwrap_or_default();
-            let hosts = platform.hosts().iter().map(|host| &*host.name);
-            let zones = platform.zones().iter().map(|zone| &*zone.name);
-            let classes = platform.classes().iter().map(|class| &*class.name);
-            let near = did_you_mean(name, hosts.chain(zones).chain(classes));
+            let near = platform.near(name);
             return Err(self.refused(format!("there is no host, class or zone '{name}'{near}")));
         }
         Ok(found)

@@ -1,4 +1,4 @@
-//! Classes: machines that are the same in all a planner looks at.
+//! Classes: machines that are equal in everything that a planner considers.
 
 use super::error::PlatformError;
 use super::host::{Billing, Class, Host};

@@ -77,9 +77,9 @@ pub struct LinkShape {
 pub struct ClusterSpec {
     /// Name of its zone, and stem of the names of its links.
     pub id: String,
-    /// Host names are prefix, number, suffix.
+    /// Text before the number in the names of hosts.
     pub prefix: String,
-    /// See `prefix`.
+    /// Text after the number in the names of hosts.
     pub suffix: String,
     /// Numbers of the hosts, as ranges with both ends included.
     pub radical: Vec<(u32, u32)>,

@@ -76,6 +76,7 @@ pub enum Network {
 #[derive(Clone, Debug)]
 pub struct Platform {
     name: String,
+    // Indexed by the ids of their kind.
     hosts: Vec<Host>,
     classes: Vec<Class>,
     links: Vec<Link>,
@@ -86,13 +87,14 @@ pub struct Platform {
     origin: Option<HostId>,
     fifo: bool,
     resources: Vec<SharedResource>,
+    /// Bytes of all files together; none where that is not bounded.
     storage: Option<f64>,
     batch: Option<Arc<BatchOptions>>,
     zone_resources: Vec<ZoneResource>,
     measured: bool,
     /// Per host: the first host of its place; empty where every host is a place of its own.
     place_of: Vec<HostId>,
-    /// Per host: the zones around it that take money for what leaves them, with the price of a byte;
+    /// Per host: the zones around it that charge for data that leave them, with the price of a byte;
     /// empty where none does.
     tolls: Vec<Vec<(ZoneId, f64)>>,
     members: HashMap<Arc<str>, Member>,
@@ -125,7 +127,7 @@ impl Platform {
         !self.tolls.is_empty()
     }
 
-    /// Money per byte that moves between two hosts: what every zone takes that it leaves.
+    /// Money per byte that moves between two hosts: the sum of the prices of the zones that it leaves.
     pub fn transfer_price(&self, from: HostId, to: HostId) -> f64 {
         if self.tolls.is_empty() {
             return 0.0;
@@ -227,8 +229,8 @@ impl Platform {
         }
     }
 
-    /// The same platform whose hosts and links follow the courses of a world. Connections of a
-    /// matrix network have no link to follow one; see [`linked_pairwise`](Self::linked_pairwise).
+    /// The same platform whose hosts and links have the levels and outages of a scenario. Connections of a
+    /// matrix network are no links and do not change; see [`linked_pairwise`](Self::linked_pairwise).
     pub fn in_world(&self, world: &World) -> Platform {
         let mut platform = self.clone().with_host_courses(world);
         for (link, course) in platform.links.iter_mut().zip(&world.links) {
@@ -239,12 +241,13 @@ impl Platform {
         platform
     }
 
-    /// The same platform with a link for every connection of its matrix network, which can change
-    /// and be busy, in a world. Without a matrix the same as [`in_world`](Self::in_world).
+    /// The same platform under a scenario, with a link for every connection of its matrix network, so that
+    /// connections can change and be busy. Without a matrix the same as [`in_world`](Self::in_world).
     pub fn linked_pairwise(&self, world: &World) -> Result<Platform, PlatformError> {
         match &self.network {
             Network::Matrix(matrix) => {
                 let mut linked = pairwise::linked(self, matrix, world)?;
+                // The one zone of the copy has none of the properties of the zones it replaces.
                 linked.place_of.clone_from(&self.place_of);
                 linked.tolls.clone_from(&self.tolls);
                 linked.resources.clone_from(&self.resources);
@@ -257,7 +260,7 @@ impl Platform {
         }
     }
 
-    /// The same platform without levels that change; none where all are steady.
+    /// The same platform with everything at its nominal level and on; none where nothing changes anyway.
     pub fn steady(&self) -> Option<Platform> {
         let changes =
             |p: &Option<Arc<Profile>>| p.as_ref().is_some_and(|p| p.constant_value().is_none());
@@ -310,8 +313,8 @@ impl Platform {
         self.measured
     }
 
-    /// The place for data that a host belongs to, named by the first of its hosts: the host itself,
-    /// or the cluster or site around it whose hosts share their storage. A file that is brought to
+    /// The place for data that a host belongs to, identified by the first of its hosts: the host itself,
+    /// or the outermost cluster or site around it whose hosts share their storage. A file that is brought to
     /// a place is there for all its hosts at once, and outlives each of them.
     #[inline]
     pub fn place_of(&self, host: HostId) -> HostId {
@@ -327,13 +330,14 @@ impl Platform {
         self.host_ids().filter(|&h| self.place_of(h) == place).collect()
     }
 
-    /// Bytes that the storage holds which a host shares with others; none where it is not bounded.
+    /// Capacity in bytes of the storage that a host shares with others; none where it is not bounded or
+    /// the host shares none.
     pub fn storage_of(&self, host: HostId) -> Option<f64> {
         let mut found = None;
         let mut around = Some(self.host(host).zone);
         while let Some(zone) = around.map(|id| self.zone(id)) {
             if zone.shared_storage {
-                found = zone.storage_capacity; // the outermost counts
+                found = zone.storage_capacity; // the outermost wins, as for `place_of`
             }
             around = zone.parent;
         }

@@ -8,8 +8,9 @@ use crate::HostId;
 use crate::scenario::World;
 use std::sync::Arc;
 
-/// The hosts of a platform, every pair of them joined by a link (two where the directions differ)
-/// that no transfer takes anything of from another, with the courses of the world's pairs.
+/// The hosts of a platform, every pair of them joined by a link (two where the directions differ) with
+/// the levels and outages that the scenario has for the pair. The links are fatpipes: as in the matrix,
+/// concurrent transfers do not slow each other down.
 pub(super) fn linked(
     platform: &Platform,
     matrix: &Matrix,

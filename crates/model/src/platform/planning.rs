@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Most groups for which every pair is computed; beyond, the hosts of a zone are taken together.
 const GROUP_LIMIT: usize = 1024;
 
-/// Pairs looked at for the mean of a group whose hosts do not all see the same network.
+/// Most pairs in the sample for the mean of a group whose hosts do not all see the same network.
 const SAMPLES: usize = 64;
 
 /// Estimates between groups of hosts. Sending `b` bytes from a host of group `g` to another host

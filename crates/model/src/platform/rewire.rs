@@ -1,4 +1,4 @@
-//! A platform with other figures of its connections, everything else as it was.
+//! A platform with other bandwidths and latencies, everything else as it was.
 
 use super::{Duplex, Matrix, Network, Platform, PlatformError};
 use crate::LinkId;
@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 pub type Figures = (f64, f64);
 
 impl Platform {
-    /// The platform with other figures of some links, for good; both halves of a split-duplex link
-    /// have those of the half that is named.
+    /// The platform with other bandwidths and latencies of some links, constant over time; both halves of
+    /// a split-duplex link get those of the half that is named.
     pub fn with_link_figures(mut self, figures: &BTreeMap<LinkId, Figures>) -> Platform {
         for (&id, &(bandwidth, latency)) in figures {
             let partner = match self.links[id.index()].duplex {

@@ -16,7 +16,7 @@ use crate::{HostId, LinkId, ZoneId};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Steps after which a route is given up: nested zones can multiply without end.
+/// Steps after which a search fails: each level of nested zones can double the length of a route.
 const STEP_LIMIT: usize = 1_000_000;
 
 /// Predecessor entries kept by one cache (64 MiB) before the trees are dropped.
@@ -24,9 +24,10 @@ const TREE_LIMIT: usize = 16 << 20;
 
 /// Hosts up to which a cache has a table of all pairs (256 KiB), which is quicker to look up than a map.
 const TABLE_LIMIT: usize = 256;
+/// Entry of that table for a pair whose route was not computed yet.
 const UNKNOWN: u32 = u32::MAX;
 
-/// The way from a host to another.
+/// The route from a host to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route<'a> {
     /// Links crossed, in order. Empty (and without latency) from a host to itself where the platform
@@ -65,7 +66,7 @@ pub struct RouteCache {
     side: usize,
     routes: Vec<CachedRoute>,
     links: Vec<LinkId>,
-    /// Per entry of `links`: the bandwidth of the narrowest link of its route as a part of its own.
+    /// Per entry of `links`: bandwidth of the narrowest link of its route over the link's own, so in (0, 1].
     parts: Vec<f64>,
     trees: HashMap<(ZoneId, u32), Box<[u32]>>,
     tree_entries: usize,
@@ -145,7 +146,8 @@ impl RouteCache {
         Route { links: &self.links[start..start + len as usize], latency }
     }
 
-    /// The links of a route asked for before, each with the bandwidth of the narrowest as a part of its own.
+    /// The links of a route asked for before, each with the fraction of it that a transfer at the bandwidth
+    /// of the narrowest takes.
     #[inline]
     pub fn loads(&self, id: RouteId) -> impl ExactSizeIterator<Item = (LinkId, f64)> + '_ {
         let CachedRoute { start, len, .. } = self.routes[id.index()];
@@ -158,7 +160,7 @@ impl RouteCache {
         self.routes.len()
     }
 
-    /// No route was asked for yet.
+    /// Whether no route is remembered.
     pub fn is_empty(&self) -> bool {
         self.routes.is_empty()
     }
@@ -181,7 +183,7 @@ impl RouteCache {
         Ok(id)
     }
 
-    /// The route from `src` to `dst` without remembering it: for one look at each of many pairs.
+    /// The route from `src` to `dst` without remembering it: for callers that need each of many pairs once.
     pub fn route_once(
         &mut self,
         platform: &Platform,
@@ -192,7 +194,7 @@ impl RouteCache {
         Ok(Route { links: &self.path.links, latency })
     }
 
-    /// Leaves the links in `self.path` and returns the latency.
+    /// Computes a route: leaves its links in `self.path` and returns its latency in seconds.
     fn find(&mut self, platform: &Platform, src: HostId, dst: HostId) -> Result<f64, RouteError> {
         if let Network::Matrix(_) = platform.network() {
             return Err(RouteError::Matrix { platform: platform.name().to_owned() });
@@ -226,11 +228,13 @@ fn pair(src: HostId, dst: HostId) -> u64 {
     (u64::from(src.0) << 32) | u64::from(dst.0)
 }
 
-/// Links collected on the way.
+/// A route while it is computed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Path {
     links: Vec<LinkId>,
+    /// Seconds of distance between coordinates, which no link accounts for.
     extra_latency: f64,
+    /// Work done so far, against [`STEP_LIMIT`].
     steps: usize,
 }
 
@@ -267,18 +271,18 @@ impl Search<'_> {
                 limit: STEP_LIMIT,
             });
         }
-        let (father, from, to) = self.platform.common_zone(src, dst);
-        if !self.platform.zone(father).bypass.declared.is_empty()
-            && self.bypass(father, src, dst, path)?
+        let (common, from, to) = self.platform.common_zone(src, dst);
+        if !self.platform.zone(common).bypass.declared.is_empty()
+            && self.bypass(common, src, dst, path)?
         {
             return Ok(());
         }
         if from == src && to == dst {
-            return self.local(father, src, dst, path).map(|_| ());
+            return self.local(common, src, dst, path).map(|_| ());
         }
-        // The links of the father come between those of the two sides: collect them apart.
+        // The links of the common zone come between those of the two sides: collect them apart.
         let mut middle = Path { steps: path.steps, ..Path::default() };
-        let (gw_src, gw_dst) = self.local(father, from, to, &mut middle)?;
+        let (gw_src, gw_dst) = self.local(common, from, to, &mut middle)?;
         path.steps = middle.steps;
         if src != gw_src {
             self.global(src, gw_src, path)?;
@@ -291,7 +295,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Appends what `zone` itself knows between two of its members.
+    /// Appends the links that the routing of `zone` itself has between two of its members, without those
+    /// inside the members.
     fn local(
         &mut self,
         zone: ZoneId,
@@ -326,14 +331,14 @@ impl Search<'_> {
                     (Member::Host(_), Member::Host(_)) => {
                         cluster.route(platform.rank(src), platform.rank(dst), path);
                     }
-                    // The router is everywhere in the cluster.
+                    // A router is at no particular switch of the cluster: no link leads to it.
                     _ => path.steps += 1,
                 }
                 return Ok((src, dst));
             }
             Routing::Vivaldi(vivaldi) => {
                 let (from, to) = (vivaldi.gateway(src), vivaldi.gateway(dst));
-                // A member is as far from itself as its height says twice, over its own links.
+                // Also from a member to itself: twice its height, over its own links.
                 if let Some(distance) = vivaldi.distance(from, to) {
                     let leaf = |member| vivaldi.leaves.get(&member).copied().unwrap_or_default();
                     path.links.extend([leaf(from).up, leaf(to).down].into_iter().flatten());
@@ -411,18 +416,18 @@ impl Search<'_> {
         Ok((first.unwrap_or(src), arrived.unwrap_or(dst)))
     }
 
-    /// Uses a bypass route of `father` if one is declared for the two ends or for zones around
+    /// Uses a bypass route of `common` if one is declared for the two ends or for zones around
     /// them. Innermost pairs of zones are tried first.
     fn bypass(
         &mut self,
-        father: ZoneId,
+        common: ZoneId,
         src: Member,
         dst: Member,
         path: &mut Path,
     ) -> Result<bool, RouteError> {
         let platform = self.platform;
-        let table = &platform.zone(father).bypass;
-        let (up, down) = (platform.chain(src, father), platform.chain(dst, father));
+        let table = &platform.zone(common).bypass;
+        let (up, down) = (platform.chain(src, common), platform.chain(dst, common));
         let longest = up.len().max(down.len());
         let pairs = (0..longest).flat_map(|far| {
             let (up, down) = (&up, &down);
@@ -459,6 +464,7 @@ fn append(platform: &Platform, table: &RouteTable, route: RouteRef, path: &mut P
     gateways(declared, route.reversed)
 }
 
+/// The other direction of a link. The halves of a split-duplex link have successive ids, `..._UP` first.
 fn opposite(platform: &Platform, link: LinkId) -> LinkId {
     match platform.link(link).duplex {
         Some(Duplex::Up) => LinkId(link.0 + 1),
@@ -467,6 +473,7 @@ fn opposite(platform: &Platform, link: LinkId) -> LinkId {
     }
 }
 
+/// The nodes at which a declared route starts and ends: its gateways, or its ends where those are nodes.
 fn gateways(declared: &DeclaredRoute, reversed: bool) -> Gateways {
     let src = declared.gw_src.unwrap_or(declared.src);
     let dst = declared.gw_dst.unwrap_or(declared.dst);
@@ -502,6 +509,7 @@ impl Platform {
         }
     }
 
+    /// Position of a host in its zone. Routers and zones have none: stars know them by the member itself.
     fn rank(&self, member: Member) -> u32 {
         match member {
             Member::Host(host) => self.host(host).rank,
@@ -540,7 +548,7 @@ impl Platform {
     }
 }
 
-/// Multiplicative hash for a pair of ids: the keys are small, dense and trusted.
+/// Multiplicative hash (2^64 over the golden ratio) for a pair of ids: the keys are small, dense and trusted.
 #[derive(Default)]
 struct PairHasher(u64);
 

@@ -13,7 +13,7 @@ pub struct HostSpec {
     pub name: String,
     /// Peak speed of one core, flop/s.
     pub speed: f64,
-    /// Number of cores; none for a host that only keeps files.
+    /// Number of cores; 0 for a host that only keeps files.
     pub cores: u32,
     /// Money for one core during one second.
     pub price: f64,
@@ -25,17 +25,18 @@ pub struct HostSpec {
     pub core_names: Vec<String>,
     /// The column of a workflow's table of run times that holds for it.
     pub arch: Option<String>,
-    /// Name of its class; chosen from the zone or the host if absent.
+    /// Name of its class of identical machines; if absent, that of the zone where all its hosts are
+    /// identical, else of the first host of the class.
     pub class: Option<String>,
     /// Exists only while leased.
     pub leasable: bool,
     /// Billing of its use; the platform's billing if absent.
     pub billing: Option<Billing>,
-    /// Ratio of the peak speed over time.
+    /// Fraction of the peak speed over time; all of it if absent.
     pub availability: Option<Arc<Profile>>,
     /// On (> 0) or off over time.
     pub state: Option<Arc<Profile>>,
-    /// Anything else.
+    /// Further properties in its description.
     pub properties: Option<Arc<Properties>>,
 }
 
@@ -70,7 +71,7 @@ pub struct LinkSpec {
     pub bandwidth: f64,
     /// Seconds.
     pub latency: f64,
-    /// Whether flows share it.
+    /// How concurrent flows share its bandwidth.
     pub sharing: Sharing,
     /// Two links, `..._UP` and `..._DOWN`, one for each direction.
     pub split_duplex: bool,
@@ -80,7 +81,7 @@ pub struct LinkSpec {
     pub latency_profile: Option<Arc<Profile>>,
     /// On (> 0) or off over time.
     pub state: Option<Arc<Profile>>,
-    /// Anything else.
+    /// Further properties in its description.
     pub properties: Option<Arc<Properties>>,
 }
 
@@ -101,7 +102,7 @@ impl LinkSpec {
     }
 }
 
-/// Changes of a link over time.
+/// Levels of a link over time, in absolute units; each is constant if absent.
 #[derive(Clone, Debug, Default)]
 pub struct LinkProfiles {
     /// Bytes/s over time.

@@ -21,7 +21,7 @@ pub struct DiskSegment {
 /// A performance model; bandwidths that it does not name are those of the disk.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum DiskModel {
-    /// Bandwidths alone (`linear_no_lat`).
+    /// Bandwidths alone (`linear_no_lat` in platform files of SimGrid).
     #[default]
     Linear,
     /// A latency before the bytes flow.
@@ -40,7 +40,7 @@ pub enum DiskModel {
         /// Of all writes together.
         write: Vec<f64>,
     },
-    /// Durations are drawn; nothing but the network is shared.
+    /// Durations are drawn, whatever the size; operations share the network alone.
     Stochastic {
         /// Seconds of a read.
         read: Distribution,
@@ -53,7 +53,8 @@ pub enum DiskModel {
     },
 }
 
-/// A stock definition of a storage: typical values, to be replaced by measurements.
+/// A stock definition of a storage: round figures of the order of magnitude of such devices, from no
+/// particular one, to be replaced by measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StockDisk {
     /// Its name in files.
@@ -129,13 +130,14 @@ impl DiskModel {
         if side == DiskSide::Read { read } else { write }
     }
 
-    /// The largest rate of an operation, apart from what is shared.
+    /// The largest rate of a single operation in bytes/s, even alone on the disk; infinite without one.
     pub fn bound(&self, side: DiskSide, bytes: f64) -> f64 {
         let segment = self.segment(bytes);
         segment.map_or(f64::INFINITY, |s| if side == DiskSide::Read { s.read } else { s.write })
     }
 
-    /// The bandwidths of the sides, where the model has its own.
+    /// The bandwidths of all reads and of all writes together, in bytes/s, where the model states them: the
+    /// largest of its segments or concurrencies.
     pub fn bandwidths(&self) -> Option<(f64, f64)> {
         let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
         match self {
@@ -150,7 +152,8 @@ impl DiskModel {
         }
     }
 
-    /// Fails where a number makes no sense, or segments overlap.
+    /// Fails where a bandwidth is not positive and finite, a latency is negative or infinite, or segments do
+    /// not rise from 0.
     pub(super) fn check(&self, disk: &str) -> Result<(), PlatformError> {
         let wrong = |quantity: &'static str, value: f64| {
             Err(PlatformError::BadNumber {

@@ -1,7 +1,7 @@
 //! Vivaldi routing: members have coordinates, the distance between two is their latency.
 //!
 //! F. Dabek, R. Cox, F. Kaashoek, R. Morris, "Vivaldi: a decentralized network coordinate
-//! system", SIGCOMM 2004: two plane coordinates and a height, all in milliseconds. Peers also
+//! system", SIGCOMM 2004: two plane coordinates and a height, all in milliseconds. Hosts also
 //! have a private link for each direction, where contention takes place.
 
 use super::star::StarLeaf;

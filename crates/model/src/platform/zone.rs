@@ -47,7 +47,7 @@ pub struct NetworkRouter {
 /// The method by which a zone finds routes between its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RoutingKind {
-    /// No communication.
+    /// No routes: its members cannot communicate.
     None,
     /// Every route is declared.
     Full,
@@ -55,7 +55,8 @@ pub enum RoutingKind {
     Floyd,
     /// Fewest links over the declared ones, one source at a time.
     Dijkstra,
-    /// A private link per host and an optional backbone between them, or another cluster.
+    /// A private link per host and an optional backbone between them; also the clusters whose routes follow
+    /// from their topology (fat tree, torus, dragonfly).
     Star,
     /// Latency from coordinates, bandwidth from the private links of both ends.
     Vivaldi,
@@ -74,12 +75,12 @@ pub struct DeclaredRoute {
     pub gw_dst: Option<Member>,
     /// The links crossed, in order.
     pub links: Box<[LinkId]>,
-    /// Whether the way back is the same, reversed.
+    /// Whether the route from `dst` to `src` is the same, reversed.
     pub symmetrical: bool,
 }
 
 impl DeclaredRoute {
-    /// Between two hosts, the same way there and back.
+    /// A symmetrical route between two hosts.
     pub fn between(src: HostId, dst: HostId, links: impl Into<Box<[LinkId]>>) -> DeclaredRoute {
         DeclaredRoute {
             src: Member::Host(src),
@@ -92,7 +93,7 @@ impl DeclaredRoute {
     }
 }
 
-/// A declared route used in one of its directions.
+/// A declared route used in one of its directions; `index` counts the declared routes of its table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RouteRef {
     pub(super) index: u32,
@@ -177,8 +178,8 @@ impl Zone {
         }
     }
 
-    /// The private links of a host of this zone, given by its rank; none outside stars and
-    /// Vivaldi zones.
+    /// The private links of a host of this zone; `rank` is its position among the zone's hosts. None
+    /// outside stars and Vivaldi zones.
     pub fn leaf(&self, host: HostId, rank: u32) -> Option<StarLeaf> {
         match &self.routing {
             Routing::Star(star) => star.leaves.get(rank as usize).copied(),
@@ -213,7 +214,8 @@ impl Zone {
         }
     }
 
-    /// Routes declared in this zone that go before any other, whatever the depth of their ends.
+    /// Routes declared in this zone that take precedence over its routing; their ends may be at any depth
+    /// inside it.
     pub fn bypass_routes(&self) -> &[DeclaredRoute] {
         &self.bypass.declared
     }

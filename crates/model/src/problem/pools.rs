@@ -484,6 +484,13 @@ impl Pools {
         host_of: impl Fn(ProcId) -> HostId,
     ) -> Vec<(PoolId, u64)> {
         let width = procs.len() as u32;
+        if let [proc] = procs {
+            let mut uses: Vec<(PoolId, u64)> = Vec::with_capacity(2);
+            let at = (host_of(*proc), 1, 1);
+            self.each_use(workflow, task, at, |pool, amount| uses.push((pool, amount)));
+            uses.sort_unstable();
+            return uses;
+        }
         let mut hosts: Vec<(HostId, u32)> = Vec::new();
         for &proc in procs {
             let host = host_of(proc);
@@ -557,6 +564,13 @@ impl Pools {
     ) -> bool {
         let width = workflow.width(task).0;
         width <= platform.host(host).cores && self.fit(workflow, task, (host, width, width))
+    }
+
+    /// Bytes that a task of one core holds, where tasks demand nothing but memory; none where some task demands
+    /// more, or none holds any.
+    #[inline]
+    pub fn memory_alone(&self, workflow: &Workflow, task: TaskId) -> Option<u64> {
+        (self.memory && self.wants.is_empty()).then(|| share_of_memory(workflow, task, 1, 1))
     }
 
     /// The pool of a host's memory; none where it has no limit, or no task holds any.

@@ -41,7 +41,7 @@ impl Lanes {
             let way = Way::find(platform, &mut routes, (from, host), charges).ok();
             way.and_then(|way| way.narrowest_shared(usable)).map_or(NONE, |link| link.0)
         };
-        // What hosts share hangs on the first of them.
+        // Data that hosts share are kept at the first of them.
         let mut of_host: Vec<u32> = platform.host_ids().map(lane).collect();
         for host in platform.host_ids() {
             of_host[host.index()] = of_host[platform.place_of(host).index()];
@@ -222,8 +222,8 @@ impl Kinds {
     }
 }
 
-/// One look at all hosts for the inputs of one task. Who has none of them yet fares like all of its
-/// kind.
+/// One query over all hosts for the inputs of one task. Hosts that will have none of the inputs share
+/// the course of their kind.
 #[derive(Clone, Debug, Default)]
 struct Look {
     /// A course for each kind, and one for each host that will have some of the inputs.

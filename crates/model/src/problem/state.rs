@@ -12,7 +12,7 @@ pub enum Inputs {
     /// On every host.
     #[default]
     Everywhere,
-    /// On one host, the user's: they are brought from there to whoever reads them.
+    /// On one host, the user's: they are transferred from there to the hosts that read them.
     At(HostId),
 }
 

@@ -1,4 +1,5 @@
-//! A scenario on a platform: the course of every host and link, by id, ready for a simulator.
+//! A scenario on a platform: the course of every host and link, by id, ready for a simulator. A *course*
+//! is a level and a state (on or off) over time.
 
 use super::{LinkName, LinkStory, Moment, Outage, Scenario, ScenarioError};
 use crate::platform::{Network, Platform, Profile, ProfileEvent};
@@ -35,7 +36,7 @@ pub struct PairWorld {
     pub course: LinkWorld,
 }
 
-/// A scenario on a platform.
+/// A scenario resolved on one platform.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct World {
     /// One entry per host.

@@ -1,4 +1,4 @@
-//! Building a workflow and refusing one that makes no sense.
+//! Building of workflows, with checks of names, numbers and cycles.
 
 use super::{
     Command, CostTable, Demands, Member, NO_TASK, Payload, REFERENCE_SPEED, Rows, Task, Unfolded,
@@ -685,7 +685,7 @@ mod tests {
         let names: Vec<&str> = part.tasks().map(|task| part.task_name(task)).collect();
         assert_eq!(names, ["middle", "last"]);
         let files: Vec<&str> = part.files().map(|file| part.file_name(file)).collect();
-        // What flowed from a task that is left out without a name is nobody's input.
+        // An edge without files from a task that is left out becomes no input of the part.
         assert_eq!(files, ["x", "y"]);
         assert_eq!(part.producer(FileId(0)), None);
         assert_eq!(part.producer(FileId(1)), Some(TaskId(0)));

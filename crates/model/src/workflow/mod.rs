@@ -497,7 +497,7 @@ impl Workflow {
         self.kept.get(file.index()).copied().unwrap_or(false)
     }
 
-    /// Whether a file is a result: written here, and read by no task or kept all the same.
+    /// Whether a file is a result: written here, and read by no task, or read but marked as kept.
     pub fn is_result(&self, file: FileId) -> bool {
         self.producer(file).is_some() && (self.is_kept(file) || self.consumers(file).len() == 0)
     }

@@ -1,4 +1,4 @@
-//! Shape of a graph: levels, width, critical path, communication-to-computation ratio.
+//! Shape of a graph: levels, width, critical path, tasks reached from others, sums of costs.
 
 use super::Workflow;
 use crate::ids::TaskId;
@@ -8,7 +8,7 @@ use crate::ids::TaskId;
 pub struct CriticalPath {
     /// Its tasks from entry to exit.
     pub tasks: Vec<TaskId>,
-    /// Its length: node weights plus edge weights.
+    /// Sum of the weights of its tasks and edges, in the unit of the weights.
     pub length: f64,
 }
 
@@ -59,8 +59,8 @@ impl Shape {
 }
 
 impl Workflow {
-    /// Longest path to an exit, own weight included (bottom level), for given weights of tasks
-    /// and edges.
+    /// Length of the longest path from each task to an exit, the task's own weight included
+    /// (bottom level), for given weights of tasks and edges.
     pub fn bottom_levels(
         &self,
         node: impl Fn(TaskId) -> f64,
@@ -77,7 +77,8 @@ impl Workflow {
         level
     }
 
-    /// Longest path from an entry, own weight excluded (top level).
+    /// Length of the longest path from an entry to each task, the task's own weight excluded
+    /// (top level).
     pub fn top_levels(
         &self,
         node: impl Fn(TaskId) -> f64,
@@ -93,7 +94,8 @@ impl Workflow {
         level
     }
 
-    /// The longest chain for given weights; of equal chains the one through lower indices.
+    /// The longest chain for given weights; of chains that are equal up to rounding the one through lower
+    /// indices.
     pub fn critical_path(
         &self,
         node: impl Fn(TaskId) -> f64,
@@ -123,8 +125,9 @@ impl Workflow {
         CriticalPath { tasks, length }
     }
 
-    /// Marks the tasks that come after some of these, through any number of tasks that `counts`
-    /// holds for; others are passed over, with all that only they lead to.
+    /// Marks the tasks that can be reached from some of these through tasks for which `counts` holds. A
+    /// task for which it does not hold is not marked, and the search does not continue through it; a task
+    /// of `of` itself is marked only where another of them leads to it.
     pub fn descendants(&self, of: &[TaskId], counts: impl Fn(TaskId) -> bool) -> Vec<bool> {
         self.reached(of, counts, |task, go| self.successors(task).for_each(|(t, _)| go(t)))
     }
@@ -160,7 +163,7 @@ impl Workflow {
 
     /// Sum of the bytes on all edges.
     pub fn total_edge_bytes(&self) -> f64 {
-        // The sum of nothing is -0.
+        // Not `sum`, which is -0.0 for a workflow without edges and would be printed so.
         self.edge_bytes.iter().fold(0.0, |sum, bytes| sum + bytes)
     }
 }
@@ -198,7 +201,7 @@ mod tests {
         };
         assert_eq!(marked(w.descendants(&[TaskId(0)], |_| true)), [1, 2, 3]);
         assert_eq!(marked(w.ancestors(&[TaskId(3), TaskId(4)], |_| true)), [0, 1, 2]);
-        // What does not count hides what is behind it.
+        // A task that does not count hides those behind it.
         assert_eq!(marked(w.descendants(&[TaskId(0)], |t| t != TaskId(1))), [2, 3]);
         assert_eq!(marked(w.ancestors(&[TaskId(3)], |t| t == TaskId(0))), []);
     }

@@ -71,7 +71,7 @@ impl Piece {
 /// Fewest points of a piece.
 const FEWEST: usize = 3;
 
-/// Points that are looked at; of more, every so many-th.
+/// Most points that are used; of more, an even selection.
 const MOST_POINTS: usize = 2000;
 
 /// Sums over the points before a place, weighted by 1/time^2.

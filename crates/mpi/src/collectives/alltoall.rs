@@ -1,4 +1,4 @@
-//! Alltoall and alltoallv: a block of each to each.
+//! Alltoall and alltoallv: a block of each rank to each. Functions have SimGrid's names of the algorithms.
 
 use super::script::Team;
 use super::{allgather, mesh};
@@ -9,7 +9,7 @@ fn block(call: &Call, to: usize) -> u64 {
     call.counts.get(to).copied().unwrap_or(call.bytes)
 }
 
-/// Everything at once.
+/// All receives and sends at once.
 pub(super) fn linear(call: &Call, team: &mut Team<'_>) {
     let (me, size) = (team.me, team.size);
     for step in 1..size {
@@ -31,7 +31,8 @@ enum Between {
     Barrier,
 }
 
-/// Step i: to the i-th rank after me, from the i-th before; or with rank xor i.
+/// In step i, a message to the i-th rank after this one and one from the i-th before; with `pairs` (for powers of
+/// two), to and from rank xor i.
 fn steps(call: &Call, team: &mut Team<'_>, pairs: bool, between: Between) {
     let (me, size) = (team.me, team.size);
     let pairs = pairs && size.is_power_of_two();
@@ -51,7 +52,7 @@ fn steps(call: &Call, team: &mut Team<'_>, pairs: bool, between: Between) {
     }
 }
 
-/// With blocks of different sizes, pairs where that is possible.
+/// The ring; for alltoallv (blocks of different sizes) pairs, where the number of ranks is a power of two.
 pub(super) fn ring(call: &Call, team: &mut Team<'_>) {
     steps(call, team, !call.counts.is_empty(), Between::Nothing);
 }
@@ -99,13 +100,13 @@ pub(super) fn bruck(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// Recursive doubling with everybody's blocks.
+/// Recursive doubling; each rank's part is the blocks of all ranks.
 pub(super) fn recursive_doubling(call: &Call, team: &mut Team<'_>) {
     let blocks = vec![call.bytes * team.size as u64; team.size];
     allgather::doubling(&blocks, team);
 }
 
-/// Rows of a square mesh with everybody's blocks, then its columns.
+/// Exchanges along the rows of a square mesh with the blocks for all ranks, then along its columns.
 pub(super) fn mesh_2d(call: &Call, team: &mut Team<'_>) {
     let rows = mesh::square(team.size);
     let columns = team.size / rows;
@@ -113,7 +114,7 @@ pub(super) fn mesh_2d(call: &Call, team: &mut Team<'_>) {
     mesh::exchange(team, columns, rows, call.bytes * columns as u64);
 }
 
-/// The three directions of a cubic mesh.
+/// Exchanges along the three directions of a cubic mesh.
 pub(super) fn mesh_3d(call: &Call, team: &mut Team<'_>) {
     let (edge, all) = (mesh::cube(team.size), call.bytes * team.size as u64);
     mesh::exchange(team, 1, edge, all);
@@ -122,7 +123,8 @@ pub(super) fn mesh_3d(call: &Call, team: &mut Team<'_>) {
     mesh::exchange_in_turn(team, plane, team.size / plane, call.bytes * plane as u64);
 }
 
-/// Four at a time, oneself among them; with blocks of one size even that is a message.
+/// Four ranks at a time, as in MVAPICH2. The rank itself is one of them: with blocks of one size it sends itself a message, with
+/// different sizes its place stays empty.
 pub(super) fn scattered_destinations(call: &Call, team: &mut Team<'_>) {
     const AT_ONCE: usize = 4;
     let (me, size) = (team.me, team.size);

@@ -119,7 +119,7 @@ pub(super) fn reduce_scatter(call: &Call, team: &mut Team<'_>) {
     scatter(&Call { counts: call.counts.clone(), ..Call::new(Kind::Scatterv, 0) }, team);
 }
 
-/// In the background: to rank 0 and back, which answers without waiting for anybody.
+/// In the background: to rank 0 and back, which answers each rank without waiting for the others.
 pub(super) fn ibarrier(_: &Call, team: &mut Team<'_>) {
     if team.me == 0 {
         (1..team.size).for_each(|rank| {
@@ -133,7 +133,7 @@ pub(super) fn ibarrier(_: &Call, team: &mut Team<'_>) {
     team.waitall();
 }
 
-/// In the background: the root to everybody at once.
+/// In the background: the root to all ranks at once.
 pub(super) fn ibcast(call: &Call, team: &mut Team<'_>) {
     scatter(&Call { root: call.root, ..Call::new(Kind::Scatter, call.bytes) }, team);
 }
@@ -200,7 +200,7 @@ fn quaternary_barrier(_: &Call, team: &mut Team<'_>) {
     quaternary_bcast(&Call::new(Kind::Bcast, 1), team);
 }
 
-/// Everybody computes between the reduction and the broadcast.
+/// All ranks compute between the reduction and the broadcast.
 fn quaternary_allreduce(call: &Call, team: &mut Team<'_>) {
     reduce(&Call::new(Kind::Reduce, call.bytes), team);
     team.compute(call.flops);

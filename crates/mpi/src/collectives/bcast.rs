@@ -9,7 +9,7 @@ use crate::action::{Call, Kind};
 /// Bytes of a segment in the pipelines of STAR-MPI.
 const SEGMENT: u64 = 8192;
 
-/// The root to everybody, one after the other.
+/// The root to all ranks, one after the other.
 pub(super) fn flat(call: &Call, team: &mut Team<'_>) {
     let root = call.root as usize;
     if team.me == root {
@@ -22,7 +22,7 @@ pub(super) fn flat(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// The root to everybody, one after the other, in whole segments.
+/// The root to all ranks, one after the other, in whole segments.
 pub(super) fn flat_pipeline(call: &Call, team: &mut Team<'_>) {
     let root = call.root as usize;
     let segment = SEGMENT.min(call.bytes);

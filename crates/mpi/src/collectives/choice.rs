@@ -9,47 +9,47 @@ pub struct Ranks<'a> {
     /// Their number.
     pub size: usize,
     per_host: &'a dyn Fn() -> Option<usize>,
-    looked: &'a Cell<bool>,
+    queried: &'a Cell<bool>,
 }
 
 impl<'a> Ranks<'a> {
-    /// So many ranks. `per_host` returns the number on each host, if all have equally many;
-    /// `looked` records whether any rank has queried the placement of ranks on hosts.
+    /// A group of `size` ranks. `per_host` returns the number on each host, if all have equally many;
+    /// `queried` records whether any rank has queried the placement of ranks on hosts.
     pub fn new(
         size: usize,
         per_host: &'a dyn Fn() -> Option<usize>,
-        looked: &'a Cell<bool>,
+        queried: &'a Cell<bool>,
     ) -> Ranks<'a> {
-        Ranks { size, per_host, looked }
+        Ranks { size, per_host, queried }
     }
 
     /// Returns the number of ranks on every host; `None` where they differ.
     pub fn per_host(&self) -> Option<usize> {
-        self.looked.set(true);
+        self.queried.set(true);
         (self.per_host)()
     }
 
     /// Whether the placement of ranks on hosts was queried, in this collective or an earlier one.
-    pub fn have_looked(&self) -> bool {
-        self.looked.get()
+    pub fn is_placement_queried(&self) -> bool {
+        self.queried.get()
     }
 }
 
 /// The library whose rules select.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Selector {
-    /// SimGrid's simple ones.
+    /// SimGrid's simple algorithms (its default, without rules by size except for alltoall).
     #[default]
     Default,
-    /// Open MPI's.
+    /// The rules of Open MPI.
     Ompi,
-    /// MPICH's.
+    /// The rules of MPICH.
     Mpich,
-    /// MVAPICH2's.
+    /// The rules of MVAPICH2.
     Mvapich2,
-    /// Intel MPI's.
+    /// The rules of Intel MPI.
     Impi,
-    /// The simple ones of SimGrid 3.11.
+    /// The simple algorithms of SimGrid 3.11.
     Simgrid311,
 }
 
@@ -80,7 +80,7 @@ impl Selector {
     }
 }
 
-/// An algorithm, and why it was taken.
+/// An algorithm, and the selector that chose it.
 #[derive(Clone, Copy)]
 pub struct Selected {
     /// The function that writes the scripts.
@@ -91,10 +91,10 @@ pub struct Selected {
     pub by: &'static str,
 }
 
-/// A selector, and collectives for which something else is said.
+/// A selector, and the collectives for which another selector or an algorithm is set.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// For all the others.
+    /// The selector of all other collectives.
     pub selector: Selector,
     fixed: [Fixed; Kind::ALL.len()],
 }
@@ -113,7 +113,7 @@ impl Choice {
         Choice { selector, ..Choice::default() }
     }
 
-    /// Fixes the algorithm of a collective by name; false when there is none of this name.
+    /// Sets the algorithm or the selector of a collective by name; false when neither has this name.
     pub fn choose(&mut self, kind: Kind, name: &str) -> bool {
         let fixed = match Selector::parse(name) {
             Some(selector) => Fixed::Selector(selector),
@@ -150,6 +150,7 @@ impl Choice {
             Selector::Mvapich2 => rules::mvapich2(call, ranks),
             Selector::Impi => rules::impi(call, ranks),
         };
+        // Rules may name algorithms that are not simulated: the first, the default, replaces them.
         let known = algorithms(call.kind).iter().find(|(known, _)| *known == name);
         let &(name, algorithm) = known.unwrap_or(&algorithms(call.kind)[0]);
         Selected { algorithm, name, by: selector.name() }

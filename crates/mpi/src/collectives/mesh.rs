@@ -21,7 +21,7 @@ pub(super) fn cube(size: usize) -> usize {
     (root..=size / 3).find(|edge| size.is_multiple_of(edge * edge)).unwrap_or(1)
 }
 
-/// Everybody with everybody in one direction: `count` ranks that are `stride` apart, by rank.
+/// Exchanges between all pairs in one direction of the mesh: `count` ranks that are `stride` apart, by rank.
 pub(super) fn exchange(team: &mut Team<'_>, stride: usize, count: usize, bytes: u64) {
     let place = team.me / stride % count;
     let base = team.me - place * stride;
@@ -29,7 +29,7 @@ pub(super) fn exchange(team: &mut Team<'_>, stride: usize, count: usize, bytes: 
     swap(team, others.iter().map(|other| base + other * stride), bytes);
 }
 
-/// Everybody with everybody, each beginning with the rank after itself.
+/// Exchanges between all pairs in one direction, each rank beginning with the rank after itself.
 pub(super) fn exchange_in_turn(team: &mut Team<'_>, stride: usize, count: usize, bytes: u64) {
     let place = team.me / stride % count;
     let base = team.me - place * stride;

@@ -1,6 +1,6 @@
 //! Collectives as the messages they are made of.
 //!
-//! An algorithm writes, for one rank, a *script*: posts, receives and waits in their order. The
+//! An algorithm writes, for one rank, a *script*: sends, receives and waits in their order. The
 //! replay runs scripts as it runs the actions of a trace, so that protocols, overheads and
 //! contention apply to every message. Ranks in a script are those of the communicator.
 
@@ -42,7 +42,7 @@ pub fn in_background(kind: Kind) -> choice::Selected {
     choice::Selected { algorithm, name: "all at once", by: "background" }
 }
 
-/// Writes what one rank does.
+/// An algorithm of a collective: writes the script of one rank.
 pub type Algorithm = fn(&Call, &mut Team<'_>);
 
 /// Algorithms of a collective by SimGrid's names.

@@ -18,7 +18,7 @@ pub(super) fn binomial(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// Everybody to the root, which takes one after the other, last rank first.
+/// All ranks to the root, which receives one after the other, the last rank first.
 pub(super) fn flat(call: &Call, team: &mut Team<'_>) {
     let root = call.root as usize;
     if team.me != root {
@@ -250,8 +250,8 @@ pub(super) fn scatter_gather(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// Rabenseifner's own: pairs of the ranks that are too many halve their work first; parts are put
-/// together pair by pair, whether anybody needs them or not.
+/// Rabenseifner's algorithm in his own variant: the ranks beyond a power of two halve their work in pairs first; parts are
+/// combined pair by pair, also where no rank needs them.
 pub(super) fn rabenseifner(call: &Call, team: &mut Team<'_>) {
     let (size, root) = (team.size, call.root as usize);
     let power = floor_power(size);

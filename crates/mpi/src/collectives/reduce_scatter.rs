@@ -1,14 +1,16 @@
-//! Reductions of which every rank gets its block.
+//! Reduce-scatter: a reduction of which every rank gets one block. Counts are in bytes.
 
 use super::allgather;
 use super::reduce::floor_power;
 use super::script::Team;
 use crate::action::Call;
 
-/// A power of two of the ranks, in places: of the first ranks that are too many, the even ones give
-/// everything to their right neighbours, which stand for both.
+/// The ranks folded to a power of two of *places*: of the first 2 * `extra` ranks, the even ones give
+/// everything to their right neighbours, and each pair is one place.
 struct Folded {
+    /// Number of places, the largest power of two up to the number of ranks.
     power: usize,
+    /// Number of ranks beyond it.
     extra: usize,
     /// Bytes of the blocks of each place.
     parts: Vec<u64>,
@@ -26,15 +28,17 @@ impl Folded {
         folded
     }
 
+    /// The place of a rank.
     fn place(&self, rank: usize) -> usize {
         if rank < 2 * self.extra { rank / 2 } else { rank - self.extra }
     }
 
+    /// The rank that acts for a place.
     fn rank_at(&self, place: usize) -> usize {
         if place < self.extra { 2 * place + 1 } else { place + self.extra }
     }
 
-    /// Halves everything with the partners that `masks` name, in turn.
+    /// Exchanges halves of the remaining blocks with place xor mask, for each of the masks in turn.
     fn halve(&self, team: &mut Team<'_>, masks: impl Iterator<Item = usize>) {
         let place = self.place(team.me);
         let (mut low, mut high) = (0, self.power);
@@ -69,10 +73,10 @@ pub(super) fn recursive_halving(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// Blocks around the ring.
+/// The ring: each step passes a partial sum of one block to the next rank.
 pub(super) fn ring(call: &Call, team: &mut Team<'_>) {
     let (me, size) = (team.me, team.size);
-    // One receive ahead.
+    // The next receive is posted before the last one is waited for.
     let mut before: Option<u32> = None;
     for step in 1..size {
         let next = team.irecv((me + size - 1) % size);
@@ -85,7 +89,7 @@ pub(super) fn ring(call: &Call, team: &mut Team<'_>) {
     team.waitall();
 }
 
-/// Step i: the block of the i-th rank after me to it.
+/// In step i, the block of the i-th rank after this one is sent to it.
 pub(super) fn pairwise(call: &Call, team: &mut Team<'_>) {
     let (me, size) = (team.me, team.size);
     for step in 1..size {
@@ -94,7 +98,7 @@ pub(super) fn pairwise(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// Recursive doubling with all blocks but those of one's own side.
+/// Recursive doubling; each exchange carries all blocks but those of the sender's own half.
 pub(super) fn recursive_doubling(call: &Call, team: &mut Team<'_>) {
     let (total, size) = (call.bytes, team.size);
     let without = |root: usize, width: usize| -> u64 {

@@ -31,7 +31,7 @@ pub(super) fn gather_binomial(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// The root asks one after the other for the first part of its block.
+/// The root requests the first part of the block of one rank after the other.
 pub(super) fn gather_in_step(call: &Call, team: &mut Team<'_>) {
     let segment = if call.bytes > 92_160 { 32_768 } else { 1024 };
     let first = if segment < call.bytes { segment / call.unit * call.unit } else { call.bytes };

@@ -32,7 +32,7 @@ static OMPI: LazyLock<Vec<(&'static str, Bands)>> = LazyLock::new(|| {
     collectives
 });
 
-/// The size that Open MPI's rules look at.
+/// The size in bytes by which Open MPI's rules select.
 fn measure(call: &Call, size: usize) -> u64 {
     match call.kind {
         Kind::Allgatherv => blocks(call, size).iter().sum::<u64>() / size.max(1) as u64,
@@ -189,7 +189,7 @@ pub(super) fn mvapich2(call: &Call, ranks: &Ranks<'_>) -> &'static str {
         Kind::Barrier => return "mvapich2_pair",
         Kind::Alltoallv => return "ring",
         // The binomial tree is used, without a query, until the placement of ranks was queried.
-        Kind::Gather if !ranks.have_looked() => return "ompi_binomial",
+        Kind::Gather if !ranks.is_placement_queried() => return "ompi_binomial",
         _ => {}
     }
     let Some(row) = mvapich2_row(call.kind.name(), size, bytes, || per_host) else {
@@ -235,8 +235,8 @@ mod tests {
         bytes: u64,
         (size, per_host): (usize, Option<usize>),
     ) -> &'static str {
-        let (looked, of) = (Cell::new(false), || per_host);
-        rule(&Call::new(kind, bytes), &Ranks::new(size, &of, &looked))
+        let (queried, of) = (Cell::new(false), || per_host);
+        rule(&Call::new(kind, bytes), &Ranks::new(size, &of, &queried))
     }
 
     #[test]
@@ -308,9 +308,9 @@ mod tests {
     }
 
     #[test]
-    fn mvapich2_gathers_by_a_tree_until_somebody_has_looked_for_neighbours() {
-        let (looked, of) = (Cell::new(false), || Some(2));
-        let ranks = Ranks::new(8, &of, &looked);
+    fn mvapich2_gathers_by_a_tree_until_the_placement_is_queried() {
+        let (queried, of) = (Cell::new(false), || Some(2));
+        let ranks = Ranks::new(8, &of, &queried);
         let gather = Call::new(Kind::Gather, 100);
         assert_eq!(mvapich2(&gather, &ranks), "ompi_binomial");
         mvapich2(&Call::new(Kind::Alltoall, 100), &ranks);
@@ -328,8 +328,8 @@ mod tests {
             ..Call::new(kind, 7 * count * unit)
         };
         let choose = |call: &Call| {
-            let (looked, of) = (Cell::new(false), || None);
-            mpich(call, &Ranks::new(7, &of, &looked))
+            let (queried, of) = (Cell::new(false), || None);
+            mpich(call, &Ranks::new(7, &of, &queried))
         };
         assert_eq!(choose(&blocks(Kind::Allgatherv, 8, 2000)), "ompi_bruck");
         assert_eq!(choose(&blocks(Kind::Allgatherv, 1, 16_000)), "mpich_ring");

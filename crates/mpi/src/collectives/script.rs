@@ -1,4 +1,4 @@
-//! Scripts, and the team that writes them: a rank that knows the hosts of the other members.
+//! Scripts, and the team through which algorithms write them: one rank, with the placement of all ranks on hosts.
 
 use super::choice::{Choice, Ranks, Selector};
 use crate::action::{Call, Kind};
@@ -54,19 +54,22 @@ pub enum Op {
 pub struct Script {
     /// The steps.
     pub ops: Vec<Op>,
+    /// Number of requests posted.
     posted: u32,
+    /// Requests below this number are covered by a `waitall`.
     waited: u32,
+    /// Whether the computation of a reduction is in the script already.
     computed: bool,
 }
 
 impl Script {
-    /// Empties it.
+    /// Removes all steps; the memory is kept.
     pub fn clear(&mut self) {
         *self = Script { ops: std::mem::take(&mut self.ops), ..Script::default() };
         self.ops.clear();
     }
 
-    /// Appends the computation, unless the algorithm placed it earlier.
+    /// Appends the computation of a reduction, in flop, unless the algorithm has placed it with [`Team::compute`].
     pub fn finish(&mut self, flops: f64) {
         if flops > 0.0 && !self.computed {
             self.ops.push(Op::Compute(flops));
@@ -84,7 +87,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// From any numbers of hosts.
+    /// The layout of ranks on hosts, given by the host of each rank.
     pub fn new(hosts: impl Iterator<Item = u32>) -> Layout {
         let mut known = std::collections::HashMap::new();
         let mut layout = Layout::default();
@@ -118,7 +121,7 @@ pub struct Team<'a> {
     layout: &'a Layout,
     choice: &'a Choice,
     /// Whether any rank of this communicator has queried the placement on hosts.
-    looked: &'a Cell<bool>,
+    queried: &'a Cell<bool>,
     script: &'a mut Script,
 }
 
@@ -128,18 +131,19 @@ impl<'a> Team<'a> {
         me: u32,
         layout: &'a Layout,
         choice: &'a Choice,
-        looked: &'a Cell<bool>,
+        queried: &'a Cell<bool>,
         script: &'a mut Script,
     ) -> Team<'a> {
         let size = layout.node.len();
-        Team { me: me as usize, size, members: None, layout, choice, looked, script }
+        Team { me: me as usize, size, members: None, layout, choice, queried, script }
     }
 
+    /// The rank in the communicator of a rank of this team.
     fn real(&self, rank: usize) -> u32 {
         self.members.as_ref().map_or(rank as u32, |members| members[rank])
     }
 
-    /// Everybody but me, by rank.
+    /// All ranks other than this one, ascending.
     pub fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let me = self.me;
         (0..self.size).filter(move |&rank| rank != me)
@@ -157,15 +161,15 @@ impl<'a> Team<'a> {
 
     /// Ranks of this team per host, in order of first appearance.
     pub fn nodes(&self) -> Vec<Vec<usize>> {
-        self.looked.set(true);
+        self.queried.set(true);
         let layout = self.own_layout();
         layout.members.iter().map(|m| m.iter().map(|&r| r as usize).collect()).collect()
     }
 
-    /// The hosts as algorithms count them that go by ranks alone: neighbouring ranks, as many as every host has;
-    /// single ones where hosts have different numbers.
+    /// The hosts as some algorithms assume them, from the number of ranks per host alone: blocks of successive ranks of
+    /// that size, single ranks where hosts have different numbers.
     pub fn blocks(&self) -> Vec<Vec<usize>> {
-        self.looked.set(true);
+        self.queried.set(true);
         let ranks: Vec<usize> = (0..self.size).collect();
         ranks.chunks(self.per_host().unwrap_or(1).max(1)).map(<[usize]>::to_vec).collect()
     }
@@ -180,20 +184,20 @@ impl<'a> Team<'a> {
         self.own_layout().per_host()
     }
 
-    /// Lets some members of this team do something as a team of their own; does nothing for
+    /// Runs an algorithm on some members of this team as a team of their own; does nothing on
     /// other ranks.
     pub fn within(&mut self, ranks: &[usize], work: impl FnOnce(&mut Team<'_>)) {
         let Some(me) = ranks.iter().position(|&rank| rank == self.me) else { return };
         let members = Some(ranks.iter().map(|&rank| self.real(rank)).collect());
-        // A communicator of its own, whose members have not looked around yet.
-        let looked = Cell::new(false);
+        // It stands for a new communicator, in which no rank has queried the placement yet.
+        let queried = Cell::new(false);
         let mut team = Team {
             me,
             size: ranks.len(),
             members,
             layout: self.layout,
             choice: self.choice,
-            looked: &looked,
+            queried: &queried,
             script: &mut *self.script,
         };
         work(&mut team);
@@ -204,19 +208,19 @@ impl<'a> Team<'a> {
         self.run_by(self.choice, call);
     }
 
-    /// Runs another collective inside this one, by the algorithm that another selector takes.
+    /// Runs another collective inside this one, by the algorithm that the given selector selects.
     pub fn run_as(&mut self, selector: Selector, call: &Call) {
         self.run_by(&Choice::of(selector), call);
     }
 
     fn run_by(&mut self, choice: &Choice, call: &Call) {
         let per_host = || self.per_host();
-        let ranks = Ranks::new(self.size, &per_host, self.looked);
+        let ranks = Ranks::new(self.size, &per_host, self.queried);
         let algorithm = choice.select(call, &ranks).algorithm;
         algorithm(call, self);
     }
 
-    /// Whether a setting names the algorithm of a collective, so that no selector is asked.
+    /// Whether a setting names the algorithm of a collective, so that no selector is used.
     pub fn has_fixed(&self, kind: Kind) -> bool {
         self.choice.has_fixed(kind)
     }
@@ -226,7 +230,7 @@ impl<'a> Team<'a> {
         self.run(&Call::new(Kind::Barrier, 0));
     }
 
-    /// Computes now rather than after the communication.
+    /// Places the computation here rather than at the end of the script.
     pub fn compute(&mut self, flops: f64) {
         self.script.computed = true;
         self.script.ops.push(Op::Compute(flops));

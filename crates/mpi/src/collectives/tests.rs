@@ -16,8 +16,8 @@ fn of(
     let layout = Layout::new(hosts.iter().copied());
     let mut all = Vec::new();
     for me in 0..hosts.len() {
-        let (looked, mut script) = (Cell::new(false), Script::default());
-        work(call, &mut Team::new(me as u32, &layout, choice, &looked, &mut script));
+        let (queried, mut script) = (Cell::new(false), Script::default());
+        work(call, &mut Team::new(me as u32, &layout, choice, &queried, &mut script));
         for op in &script.ops {
             match *op {
                 Op::Isend { to, bytes } | Op::Send { to, bytes } | Op::Ssend { to, bytes } => {

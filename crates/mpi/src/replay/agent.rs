@@ -65,7 +65,7 @@ pub(super) struct Agent {
     pub(super) any: bool,
     /// Waits for any message that fits its probe.
     pub(super) probing: bool,
-    /// Waits for a message of unknown size; the date of the look that will see the first one known.
+    /// Waits for a message of unknown size; the date of the poll that will find the first one known.
     pub(super) polling: Option<f64>,
     /// Whether it was scheduled to check for such a message.
     pub(super) called: bool,
@@ -141,12 +141,12 @@ impl Agent {
         }
     }
 
-    /// Wants to know of messages that are sent to it.
+    /// Whether it has to be woken for messages that are sent to it.
     pub(super) fn watches(&self) -> bool {
         self.probing || self.polling.is_some()
     }
 
-    /// Pays for a message that it took; in the background whoever waits for it will.
+    /// Charges the overhead of a message that it took, in seconds; in the background, the agent that waits for it is charged.
     pub(super) fn pay(&mut self, overhead: f64) {
         match self.cursor {
             Some(_) => self.clock += overhead,
@@ -160,7 +160,7 @@ impl Agent {
         self.finalized = true;
     }
 
-    /// A receive from anybody found a message that has another handle.
+    /// Replaces the handle of a receive from any source by that of the message that it has matched.
     pub(super) fn redirect(&mut self, from: Handle, to: Handle) {
         for handle in &mut self.script_requests {
             if *handle == from {

@@ -74,7 +74,7 @@ pub(super) struct Comm {
     index: HashMap<u32, u32>,
     pub(super) layout: Layout,
     /// Whether each member has been in a collective that queries the placement of ranks on hosts.
-    pub(super) looked: Vec<bool>,
+    pub(super) queried: Vec<bool>,
     /// Number of joint operations that each member has begun.
     begun: Vec<u64>,
     joints: VecDeque<Joint>,
@@ -88,7 +88,7 @@ impl Comm {
             members: None,
             index: HashMap::new(),
             layout: Layout::new(hosts.iter().map(|host| host.0)),
-            looked: vec![false; hosts.len()],
+            queried: vec![false; hosts.len()],
             begun: vec![0; hosts.len()],
             joints: VecDeque::new(),
             base: 0,
@@ -99,9 +99,9 @@ impl Comm {
     pub(super) fn of(members: Vec<u32>, host: impl Fn(u32) -> HostId) -> Comm {
         let index = members.iter().enumerate().map(|(k, &rank)| (rank, k as u32)).collect();
         let layout = Layout::new(members.iter().map(|&rank| host(rank).0));
-        let (looked, begun) = (vec![false; members.len()], vec![0; members.len()]);
+        let (queried, begun) = (vec![false; members.len()], vec![0; members.len()]);
         let (members, joints) = (Some(members), VecDeque::new());
-        Comm { members, index, layout, looked, begun, joints, base: 0 }
+        Comm { members, index, layout, queried, begun, joints, base: 0 }
     }
 
     pub(super) fn size(&self) -> usize {

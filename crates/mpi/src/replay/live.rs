@@ -10,7 +10,7 @@ use crate::action::Line;
 
 /// An action of a running rank.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct NextAction {
     /// The action. Its request number names the data sent or the buffer received into, also where
     /// the call is blocking.
     pub line: Line,
@@ -77,7 +77,7 @@ pub struct Outcome {
 /// A running program.
 pub trait Program {
     /// Returns the next action of a rank, and waits for it if need be; `None` after `finalize`.
-    fn next(&mut self, rank: u32) -> Result<Option<Asked>, ReplayError>;
+    fn next(&mut self, rank: u32) -> Result<Option<NextAction>, ReplayError>;
     /// Takes note of a message whose two sides are known.
     fn matched(&mut self, message: Matched) -> Result<(), ReplayError>;
     /// Takes note of a rank's part in a joint operation.

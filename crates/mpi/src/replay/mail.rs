@@ -2,7 +2,7 @@
 //!
 //! Matching is by receiver, source, context and tag, in the order in which each side posts. With
 //! a named source that order does not depend on time, so that ranks may post ahead of the clock;
-//! a receive from anybody takes the message that was sent first, and needs the clock.
+//! a receive from any source takes the message that was sent first, and needs the clock.
 
 use crate::action::ANY;
 use std::collections::HashMap;
@@ -11,25 +11,27 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// No message.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Room of a receive that takes any size.
+/// Room, in bytes, of a receive that takes any size.
 pub(super) const ANY_SIZE: u64 = u64::MAX;
 
 /// State of a message, as bits.
 pub(super) mod flag {
+    /// The send is posted.
     pub(crate) const SENT: u16 = 1;
+    /// The receive is posted.
     pub(crate) const POSTED: u16 = 2;
     /// The transfer starts at the send.
     pub(crate) const EAGER: u16 = 4;
-    /// The sender went on.
+    /// The sender continued without waiting for the transfer.
     pub(crate) const DETACHED: u16 = 8;
     pub(crate) const DONE: u16 = 16;
     pub(crate) const SENDER_WAITS: u16 = 32;
     pub(crate) const RECEIVER_WAITS: u16 = 64;
-    /// The sender has no use for it any more.
+    /// The sender has dropped its request.
     pub(crate) const SENDER_GONE: u16 = 128;
     pub(crate) const RECEIVER_GONE: u16 = 256;
     pub(crate) const STARTED: u16 = 512;
-    /// A receive from anybody.
+    /// A receive from any source.
     pub(crate) const WILD: u16 = 1024;
 }
 
@@ -41,9 +43,10 @@ pub(super) struct Message {
     pub(super) dst: u32,
     pub(super) context: u32,
     pub(super) tag: i32,
+    /// Size of the message, and of the buffer of the receive.
     pub(super) bytes: u64,
     pub(super) room: u64,
-    /// Dates of both sides.
+    /// Dates at which both sides were posted, and at which the transfer ended, in seconds.
     pub(super) sent: f64,
     pub(super) posted: f64,
     pub(super) end: f64,
@@ -52,10 +55,12 @@ pub(super) struct Message {
     pub(super) receiver: u32,
     /// The line of the trace that posted it first.
     pub(super) line: u32,
-    /// Requests of running ranks on both sides.
-    pub(super) cargo: u32,
-    pub(super) slot: u32,
+    /// Requests of a running program on both sides.
+    pub(super) send_ticket: u32,
+    pub(super) receive_ticket: u32,
+    /// The next one of its queue.
     next: u32,
+    /// Number of its first post among all posts: the older one matches first.
     order: u64,
     /// Number of its send among all sends.
     pub(super) sent_as: u64,
@@ -106,7 +111,7 @@ pub(super) struct Mail {
     free: Vec<u32>,
     /// Messages without receive and receives without message, by source and destination.
     queues: HashMap<u64, Queue, BuildHasherDefault<PairHasher>>,
-    /// Receives from anybody, by destination; only ranks that have some are listed.
+    /// Receives from any source, by destination; only ranks that have some are listed.
     wild: HashMap<u32, Vec<u32>>,
     order: u64,
     sends: u64,
@@ -145,7 +150,7 @@ impl Mail {
         }
     }
 
-    /// A send; joins the receive that waits for it longest.
+    /// Posts a send; it matches the oldest receive that fits.
     pub(super) fn send(&mut self, mut send: Message) -> Posted {
         send.sent_as = self.sends;
         self.sends += 1;
@@ -191,13 +196,13 @@ impl Mail {
         m.bytes = send.bytes;
         m.sent = send.sent;
         m.sender = send.sender;
-        m.cargo = send.cargo;
+        m.send_ticket = send.send_ticket;
         m.sent_as = send.sent_as;
         m.flags |= send.flags;
         Posted { message, matched: true }
     }
 
-    /// A receive from a named source; joins the oldest message that fits.
+    /// Posts a receive from a named source; it matches the oldest message that fits.
     pub(super) fn receive(&mut self, receive: Message) -> Posted {
         let key = pair(receive.src, receive.dst);
         let found = self.find(key, |m| {
@@ -225,12 +230,12 @@ impl Mail {
         m.posted = receive.posted;
         m.room = receive.room;
         m.receiver = receive.receiver;
-        m.slot = receive.slot;
+        m.receive_ticket = receive.receive_ticket;
         m.flags |= receive.flags;
     }
 
-    /// A receive from anybody, at the date `now`: joins what was sent first, if it was sent.
-    /// Otherwise gives the date of the first send that is already known.
+    /// Posts a receive from any source at the date `now`: it matches the message that was sent first up to
+    /// then. Without one, also returns the date of the first later send that is already known.
     pub(super) fn receive_any(&mut self, receive: Message, ranks: u32, now: f64) -> (Posted, f64) {
         let (found, later) = self.first_sent(&receive, ranks, now);
         if let Some((key, message, before)) = found {
@@ -245,8 +250,8 @@ impl Mail {
         (Posted { message, matched: false }, later)
     }
 
-    /// Looks again at the receives from anybody of a rank: gives one that found its message
-    /// (which takes its place), and the date to look again.
+    /// Matches the waiting receives from any source of a rank: returns one that now has a message,
+    /// with that message (which replaces it), and the date of the next send to try again at.
     pub(super) fn rematch(&mut self, dst: u32, ranks: u32, now: f64) -> (Option<(u32, u32)>, f64) {
         let mut next = f64::INFINITY;
         for wild in self.wild.get(&dst).cloned().unwrap_or_default() {
@@ -264,8 +269,8 @@ impl Mail {
         (None, next)
     }
 
-    /// The message that fits a receive and was sent first up to `now`, eager ones before others; and the date of the first
-    /// one after that.
+    /// The message that fits a receive and was sent first up to `now`, with its queue and its predecessor there, and the
+    /// date of the first one after that. Eager messages come before others, then the earlier send, then the earlier post.
     #[allow(clippy::type_complexity)]
     fn first_sent(
         &self,
@@ -287,7 +292,7 @@ impl Mail {
             if m.sent > now {
                 later = later.min(m.sent);
             } else {
-                // What is under way already comes before what has yet to start.
+                // Eager transfers are under way already, the others have yet to start.
                 let rank = (m.flags & flag::EAGER == 0, m.sent, m.order);
                 if best.is_none_or(|b| rank < b.0) {
                     best = Some((rank, key, message, before));
@@ -319,7 +324,7 @@ impl Mail {
         (found.map(|(_, message, _)| message), later)
     }
 
-    /// Takes back a receive that no message has met; false when one has.
+    /// Removes a receive that has not matched a message; false when it has.
     pub(super) fn withdraw(&mut self, message: u32) -> bool {
         let Message { flags, src, dst, order, .. } = *self.get(message);
         if flags & flag::SENT != 0 {
@@ -405,7 +410,7 @@ impl Mail {
         self.messages.iter().filter(|m| m.flags & flag::DONE == 0).filter(waits).copied().collect()
     }
 
-    /// Everything that found no other side, in order of posting.
+    /// All sends and receives that are not matched, in order of posting.
     pub(super) fn unmatched(&self) -> Vec<Message> {
         let mut found = Vec::new();
         for queue in self.queues.values() {
@@ -440,8 +445,8 @@ impl Message {
             sender: NONE,
             receiver: NONE,
             line: 0,
-            cargo: super::NO_TICKET,
-            slot: super::NO_TICKET,
+            send_ticket: super::NO_TICKET,
+            receive_ticket: super::NO_TICKET,
             next: NONE,
             order: 0,
             sent_as: 0,
@@ -459,7 +464,7 @@ fn pair(src: u32, dst: u32) -> u64 {
     u64::from(src) << 32 | u64::from(dst)
 }
 
-/// Mixes a pair of ranks.
+/// Multiplicative hash of a pair of ranks (2^64 over the golden ratio).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PairHasher(u64);
 

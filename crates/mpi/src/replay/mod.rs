@@ -5,7 +5,7 @@
 //! simulation once both sides are known, as a flow that begins when its protocol says. So a rank is
 //! woken for a wait that ends, and for nothing else.
 //!
-//! A rank must not act ahead of the simulation where time decides (receives from anybody, tests,
+//! A rank must not act ahead of the simulation where time decides (receives from any source, tests,
 //! InfiniBand's penalties), nor run far ahead with sends without receivers: it then sleeps until
 //! the simulation has caught up.
 
@@ -62,7 +62,7 @@ pub struct Replay<'p> {
     listed: Vec<bool>,
     /// Ranks act at the simulation's date only.
     strict: bool,
-    /// Somebody has waited for a message without a receive.
+    /// Whether any rank has waited for a message without a receive (probed for one).
     watched: bool,
     /// Flows under way per host they leave, where that matters.
     leaving: Vec<u32>,
@@ -71,7 +71,7 @@ pub struct Replay<'p> {
     actions: u64,
     dates: Option<Vec<Vec<f64>>>,
     explained: Option<BTreeMap<Explained, u64>>,
-    /// Failed looks for a message since a successful one, of all ranks.
+    /// Failed probes since a successful one, of all ranks.
     missed: f64,
     /// The program that runs, where there is no trace.
     program: Option<&'p mut dyn Program>,
@@ -266,7 +266,7 @@ impl<'p> Replay<'p> {
         }
     }
 
-    /// Lets one that watches look; once, however many messages there are.
+    /// Makes an agent that waits for messages ready; once, however many messages there are.
     fn call(&mut self, agent: u32) {
         if !std::mem::replace(&mut self.agents[agent as usize].called, true) {
             self.ready.push(agent);
@@ -338,9 +338,7 @@ impl<'p> Replay<'p> {
             };
             match next {
                 Some(_) if state.finalized => {
-                    return Err(
-                        self.complain(agent, "an action after `finalize`: the rank has ended")
-                    );
+                    return Err(self.error(agent, "an action after `finalize`: the rank has ended"));
                 }
                 Some(line) => {
                     self.actions += 1;
@@ -357,7 +355,7 @@ impl<'p> Replay<'p> {
         }
     }
 
-    /// Tells the program that the agent's action is over; false when data are missing.
+    /// Notifies the program that the agent's action is over; false when data are missing.
     fn answer(&mut self, agent: usize) -> Result<bool, ReplayError> {
         let Some(program) = &mut self.program else { return Ok(true) };
         let state = &mut self.agents[agent];
@@ -488,7 +486,7 @@ impl<'p> Replay<'p> {
     ) -> Result<Handle, ReplayError> {
         let state = &self.agents[agent];
         let mut send = Message::send(state.rank, to, context, tag, bytes);
-        send.cargo = if is_talk(context) { state.ticket } else { NO_TICKET };
+        send.send_ticket = if is_talk(context) { state.ticket } else { NO_TICKET };
         send.sent = state.clock;
         send.sender = agent as u32;
         send.line = self.line_of(agent);
@@ -526,7 +524,7 @@ impl<'p> Replay<'p> {
     ) -> Result<Handle, ReplayError> {
         let state = &self.agents[agent];
         let mut send = Message::send(state.rank, to, context, tag, bytes);
-        send.cargo = state.ticket;
+        send.send_ticket = state.ticket;
         send.sent = state.clock;
         send.sender = agent as u32;
         if !waits {
@@ -578,7 +576,7 @@ impl<'p> Replay<'p> {
     ) -> Result<Handle, ReplayError> {
         let state = &self.agents[agent];
         let mut receive = Message::receive(from, state.rank, context, tag, room);
-        receive.slot = if is_talk(context) { state.ticket } else { NO_TICKET };
+        receive.receive_ticket = if is_talk(context) { state.ticket } else { NO_TICKET };
         receive.posted = state.clock;
         receive.receiver = agent as u32;
         receive.line = self.line_of(agent);
@@ -601,13 +599,14 @@ impl<'p> Replay<'p> {
     }
 
     fn check_room(&mut self, agent: usize, message: u32) -> Result<(), ReplayError> {
-        let Message { bytes, room, src, dst, tag, cargo, slot, .. } = *self.mail.get(message);
+        let Message { bytes, room, src, dst, tag, send_ticket, receive_ticket, .. } =
+            *self.mail.get(message);
         if let Some(program) = &mut self.program
-            && cargo != NO_TICKET
-            && slot != NO_TICKET
+            && send_ticket != NO_TICKET
+            && receive_ticket != NO_TICKET
         {
             // A running program reports by itself what is cut off.
-            let (send, receive) = (cargo, slot);
+            let (send, receive) = (send_ticket, receive_ticket);
             return program.matched(live::Matched { src, send, dst, receive, tag, bytes });
         }
         if bytes <= room {
@@ -616,7 +615,7 @@ impl<'p> Replay<'p> {
         let what = format!(
             "truncation: rank {src} sends {bytes} bytes (tag {tag}) to rank {dst}, which has room for {room}"
         );
-        Err(self.complain(agent, what))
+        Err(self.error(agent, what))
     }
 
     /// Lets a message travel.
@@ -637,7 +636,7 @@ impl<'p> Replay<'p> {
         Ok(())
     }
 
-    /// Keeps a message of a collective in the background, which tests look at one by one.
+    /// Records a message of a collective in the background: tests check these one by one.
     fn note_part(&mut self, agent: usize, handle: Handle) {
         if agent < self.ranks {
             return;
@@ -687,7 +686,7 @@ impl<'p> Replay<'p> {
     }
 
     /// Something an agent waits for has come; true when that settles it. One that waits for the
-    /// first of several looks for itself what it was.
+    /// first of several finds out itself which one it is.
     fn fulfil(&mut self, agent: u32, overhead: f64) -> bool {
         let now = self.simulation.clock();
         let state = &mut self.agents[agent as usize];
@@ -745,7 +744,7 @@ impl<'p> Replay<'p> {
         self.release_if_over(id);
     }
 
-    /// Receives from anybody look again at what was sent ahead of time.
+    /// Matches receives from any source with messages that were posted ahead of the clock.
     fn rematch(&mut self, rank: u32) -> Result<(), ReplayError> {
         let now = self.simulation.clock() * (1.0 + 1e-12);
         loop {
@@ -779,9 +778,7 @@ impl<'p> Replay<'p> {
     fn end_of_trace(&mut self, agent: usize) -> Result<(), ReplayError> {
         if !self.agents[agent].finalized {
             if self.agents[agent].initialised {
-                return Err(
-                    self.complain(agent, "the trace is cut: it has `init` and no `finalize`")
-                );
+                return Err(self.error(agent, "the trace is cut: it has `init` and no `finalize`"));
             }
             self.agents[agent].finish();
             self.final_steps(agent)?;
@@ -832,9 +829,9 @@ impl Feed {
     }
 
     /// An error about an action of `rank`.
-    fn complain_of(&self, rank: u32, line: u32, message: impl std::fmt::Display) -> FormatError {
+    fn error_of(&self, rank: u32, line: u32, message: impl std::fmt::Display) -> FormatError {
         match self {
-            Feed::Trace(cursor) => cursor.complain_of(line as usize, 1, message),
+            Feed::Trace(cursor) => cursor.error_of(line as usize, 1, message),
             Feed::Live(_) => FormatError::new(format!("rank {rank}, action {line}: {message}")),
         }
     }

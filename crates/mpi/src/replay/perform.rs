@@ -16,9 +16,9 @@ use std::cell::Cell;
 /// Codes in traces that SimGrid captured for a partner that is any rank or none, and for any tag.
 const CAPTURED_PARTNER: i32 = -333;
 const CAPTURED_ANY_TAG: i32 = -444;
-const ANYBODY_OR_NOBODY: &str = "-333 as a partner stands for both MPI_ANY_SOURCE and MPI_PROC_NULL \
-    in traces that SimGrid captured (-trace-ti): write -1 for a receive from anybody, and leave out \
-    messages to or from nobody";
+const ANY_OR_NO_RANK: &str = "-333 as a partner stands for both MPI_ANY_SOURCE and MPI_PROC_NULL \
+    in traces that SimGrid captured (-trace-ti): write -1 for MPI_ANY_SOURCE, and leave out \
+    messages to or from MPI_PROC_NULL";
 const ANY_TAG: &str = "-444 as a tag stands for MPI_ANY_TAG in traces that SimGrid captured \
     (-trace-ti): write the tag of the message, or -1 for any";
 
@@ -195,14 +195,14 @@ impl Replay<'_> {
         let known = self.agents[agent].comms.iter().find(|(name, _)| *name == id);
         match known {
             Some(&(_, comm)) => Ok(comm),
-            None => Err(self.complain(agent, format!("this rank is in no communicator {id}"))),
+            None => Err(self.error(agent, format!("this rank is in no communicator {id}"))),
         }
     }
 
-    pub(super) fn complain(&self, agent: usize, message: impl std::fmt::Display) -> ReplayError {
+    pub(super) fn error(&self, agent: usize, message: impl std::fmt::Display) -> ReplayError {
         let rank = self.agents[agent].rank;
         match &self.agents[rank as usize].cursor {
-            Some(feed) => ReplayError::Input(feed.complain_of(rank, feed.line(), message)),
+            Some(feed) => ReplayError::Input(feed.error_of(rank, feed.line(), message)),
             None => ReplayError::Input(slackline_io::FormatError::new(message)),
         }
     }
@@ -213,18 +213,18 @@ impl Replay<'_> {
         let comm = if comm == 0 { 0 } else { self.comm(agent, comm)? };
         let size = self.comms[comm as usize].size();
         if peer == CAPTURED_PARTNER {
-            return Err(self.complain(agent, ANYBODY_OR_NOBODY));
+            return Err(self.error(agent, ANY_OR_NO_RANK));
         }
         if peer < 0 || peer as usize >= size {
             let message = format!("there is no rank {peer}: ranks go from 0 to {}", size - 1);
-            return Err(self.complain(agent, message));
+            return Err(self.error(agent, message));
         }
         Ok((self.comms[comm as usize].global(peer as u32), 2 * comm + TALK))
     }
 
     fn check_tag(&self, agent: usize, wanted: &Envelope) -> Result<(), ReplayError> {
         match wanted.tag {
-            CAPTURED_ANY_TAG => Err(self.complain(agent, ANY_TAG)),
+            CAPTURED_ANY_TAG => Err(self.error(agent, ANY_TAG)),
             _ => Ok(()),
         }
     }
@@ -252,7 +252,7 @@ impl Replay<'_> {
         self.post_receive(agent, from, context, wanted.tag, room)
     }
 
-    /// A receive from anybody, at the simulation's date.
+    /// A receive from any source, at the simulation's date.
     fn receive_any(
         &mut self,
         agent: usize,
@@ -265,7 +265,7 @@ impl Replay<'_> {
         let rank = self.agents[agent].rank;
         let mut receive = Message::receive(NONE, rank, 2 * comm + TALK, tag, room);
         receive.posted = now;
-        receive.slot = self.agents[agent].ticket;
+        receive.receive_ticket = self.agents[agent].ticket;
         receive.receiver = agent as u32;
         receive.line = self.line_of(agent);
         let (posted, later) = self.mail.receive_any(receive, self.ranks as u32, now);
@@ -296,16 +296,16 @@ impl Replay<'_> {
         self.agents[agent].cursor.as_ref().map_or(Version::Three, super::Feed::version)
     }
 
-    /// A receive of unknown size looks again and again until the message is there: true when it
-    /// is. The looks that find nothing are not simulated: the agent waits until such a message is sent
-    /// and continues from the look that sees it, so that one that never comes is a deadlock.
+    /// A receive of unknown size polls for the message: true when it is there. Polls without a message
+    /// are not simulated: the agent waits until such a message is sent and continues from the poll that
+    /// finds it, so that a message that is never sent is a deadlock.
     fn poll(&mut self, agent: usize, comm: u32, wanted: &Envelope) -> Result<bool, ReplayError> {
         if !self.synchronise(agent)? {
             self.agents[agent].again = true;
             return Ok(false);
         }
         let sent = self.first_sent(agent, comm, wanted)?;
-        let seen = looks(self.agents[agent].clock, sent, &self.settings);
+        let seen = date_of_poll(self.agents[agent].clock, sent, &self.settings);
         let now = self.simulation.clock();
         self.watched = true;
         let state = &mut self.agents[agent];
@@ -390,7 +390,7 @@ impl Replay<'_> {
         Found { src, tag, bytes }
     }
 
-    /// Sleeps, then looks for a message. Failed looks of all ranks make the next ones longer.
+    /// Sleeps, then probes for a message. Failed probes of all ranks make the next ones longer.
     fn iprobe(&mut self, agent: usize, comm: u32, wanted: &Envelope) -> Result<bool, ReplayError> {
         if !self.synchronise(agent)? {
             self.agents[agent].again = true;
@@ -419,7 +419,7 @@ impl Replay<'_> {
         Ok(true)
     }
 
-    /// A failed look of a running rank that takes no time would be repeated for ever.
+    /// Fails for a running rank whose unsuccessful probes or tests take no time: it would repeat them for ever.
     fn check_polling(&self, agent: usize, cost: f64) -> Result<(), ReplayError> {
         if cost > 0.0 || self.program.is_none() {
             return Ok(());
@@ -500,7 +500,7 @@ impl Replay<'_> {
                 if self.version(agent) == Version::One {
                     return Ok(true);
                 }
-                return Err(self.complain(agent, "there is no such request to wait for"));
+                return Err(self.error(agent, "there is no such request to wait for"));
             };
             let pending = self.agents[agent].requests[at].pending.clone();
             self.await_request(agent, &pending);
@@ -554,7 +554,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Sleeps, then looks. Failed tests of all ranks make the next ones longer.
+    /// Sleeps, then tests. Failed tests of all ranks make the next ones longer.
     fn test(
         &mut self,
         agent: usize,
@@ -585,7 +585,7 @@ impl Replay<'_> {
             if self.version(agent) == Version::One {
                 return Ok(true);
             }
-            return Err(self.complain(agent, "there is no such request to test"));
+            return Err(self.error(agent, "there is no such request to test"));
         };
         // A test of a collective in the background tests its messages one after the other.
         if let [at] = found[..]
@@ -666,7 +666,7 @@ impl Replay<'_> {
             open.push(at);
         }
         if open.is_empty() {
-            return Err(self.complain(agent, "there is no such request to wait for"));
+            return Err(self.error(agent, "there is no such request to wait for"));
         }
         let done: Vec<usize> = open
             .iter()
@@ -726,7 +726,7 @@ impl Replay<'_> {
             let Some((at, Request { pending: Pending::Prepared(envelope, mode, None), comm, .. })) =
                 prepared
             else {
-                return Err(self.complain(agent, "there is no such prepared request to start"));
+                return Err(self.error(agent, "there is no such prepared request to start"));
             };
             let handle = match mode {
                 Some(mode) => self.isend(agent, comm, &envelope, mode)?,
@@ -766,7 +766,7 @@ impl Replay<'_> {
             Err((other, theirs)) => {
                 let other = self.comms[comm as usize].global(other);
                 let message = format!("rank {rank} does {what} where rank {other} does {theirs}");
-                Err(self.complain(agent, message))
+                Err(self.error(agent, message))
             }
         }
     }
@@ -785,14 +785,14 @@ impl Replay<'_> {
         if call.kind.has_root() && call.root as usize >= size {
             let message =
                 format!("there is no rank {}: ranks go from 0 to {}", call.root, size - 1);
-            return Err(self.complain(agent, message));
+            return Err(self.error(agent, message));
         }
-        let looked = Cell::new(state.looked[me as usize]);
+        let queried = Cell::new(state.queried[me as usize]);
         let per_host = || state.layout.per_host();
         let selected = if background {
             collectives::in_background(call.kind)
         } else {
-            self.settings.choice.select(call, &Ranks::new(size, &per_host, &looked))
+            self.settings.choice.select(call, &Ranks::new(size, &per_host, &queried))
         };
         if me == 0
             && let Some(explained) = &mut self.explained
@@ -802,12 +802,12 @@ impl Replay<'_> {
             let entry = Explained { kind: call.kind, ranks: size, bytes, algorithm, by };
             *explained.entry(entry).or_default() += 1;
         }
-        let mut team = Team::new(me, &state.layout, &self.settings.choice, &looked, script);
+        let mut team = Team::new(me, &state.layout, &self.settings.choice, &queried, script);
         if size > 1 {
             (selected.algorithm)(call, &mut team);
         }
         script.finish(call.flops);
-        self.comms[comm as usize].looked[me as usize] = looked.get();
+        self.comms[comm as usize].queried[me as usize] = queried.get();
         Ok(())
     }
 
@@ -905,9 +905,9 @@ impl Replay<'_> {
             let mut script = std::mem::take(&mut self.agents[agent].script);
             script.clear();
             let state = &self.comms[comm as usize];
-            let looked = Cell::new(false);
+            let queried = Cell::new(false);
             let choice = &self.settings.choice;
-            let mut team = Team::new(me, &state.layout, choice, &looked, &mut script);
+            let mut team = Team::new(me, &state.layout, choice, &queried, &mut script);
             if me == 0 {
                 (1..team.size).for_each(|rank| {
                     team.irecv(rank);
@@ -931,9 +931,9 @@ impl Replay<'_> {
         script.clear();
         if me == 0 {
             let state = &self.comms[parent as usize];
-            let looked = Cell::new(false);
+            let queried = Cell::new(false);
             let choice = &self.settings.choice;
-            let mut team = Team::new(me, &state.layout, choice, &looked, &mut script);
+            let mut team = Team::new(me, &state.layout, choice, &queried, &mut script);
             let mut told = vec![false; team.size];
             // One colour after the other, each by key; slow members delay the next.
             for (_, members) in &groups {
@@ -986,7 +986,7 @@ impl Replay<'_> {
             }
         };
         self.agents[agent].script.clear();
-        // Different members may make different communicators, if nobody is in two of them.
+        // Different members may make different communicators, if no rank is in two of them.
         let colour = members.first().map_or(0, |&rank| rank as i32);
         let next = self.comms.len() as u32;
         let made = self.comms[parent as usize].made(number, colour, || next);
@@ -1017,7 +1017,7 @@ impl Replay<'_> {
         let members = self.chosen(agent, parent, chosen)?;
         if !members.contains(&rank) {
             let message = "this rank is not in the communicator that it makes";
-            return Err(self.complain(agent, message));
+            return Err(self.error(agent, message));
         }
         self.agents[agent].script.clear();
         let next = self.comms.len() as u32;
@@ -1039,7 +1039,7 @@ impl Replay<'_> {
         seen.sort_unstable();
         if seen.windows(2).any(|w| w[0] == w[1]) || seen.last().is_some_and(|&r| r >= size) {
             let message = "the new communicator's ranks are not different ranks of this one";
-            return Err(self.complain(agent, message));
+            return Err(self.error(agent, message));
         }
         Ok(chosen.iter().map(|&rank| state.global(rank)).collect())
     }
@@ -1071,8 +1071,8 @@ impl Replay<'_> {
         let me = self.comms[parent as usize].local(self.agents[agent].rank);
         let mut script = std::mem::take(&mut self.agents[agent].script);
         let layout = &self.comms[parent as usize].layout;
-        let looked = Cell::new(false);
-        let mut team = Team::new(me, layout, &self.settings.choice, &looked, &mut script);
+        let queried = Cell::new(false);
+        let mut team = Team::new(me, layout, &self.settings.choice, &queried, &mut script);
         team.within(&ranks, |team| {
             collectives::binomial_bcast(&Call::new(Kind::Bcast, NAME), team);
         });
@@ -1090,12 +1090,12 @@ enum Need {
     First,
 }
 
-/// Looks that are added up one by one; what more of them come to is computed.
+/// Polls whose dates are added up one by one; the dates of further ones are computed.
 const COUNTED: u32 = 1_000_000;
 
-/// The date of the first look, of one at least, that finds what is sent at a date. Each comes `iprobe`
-/// after the one before, with `grow` ever later.
-fn looks(mut clock: f64, sent: f64, settings: &ReplaySettings) -> f64 {
+/// The date of the first poll (there is at least one) that finds a message sent at a date. Each poll is `iprobe`
+/// seconds after the one before; with `grow`, the k-th is k times that.
+fn date_of_poll(mut clock: f64, sent: f64, settings: &ReplaySettings) -> f64 {
     let (pause, grow) = (settings.iprobe, settings.grow);
     if pause == 0.0 || sent == f64::INFINITY {
         return clock.max(sent);
@@ -1118,20 +1118,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looks_are_regular_or_grow() {
+    fn polls_are_regular_or_grow() {
         let mut settings = ReplaySettings { iprobe: 0.5, grow: false, ..Default::default() };
-        assert_eq!(looks(1.0, 0.0, &settings), 1.5); // one look at least
-        assert_eq!(looks(1.0, 2.2, &settings), 2.5);
-        assert_eq!(looks(0.0, 2e6, &settings), 2e6);
-        assert_eq!(looks(0.0, 2e6 + 0.1, &settings), 2e6 + 0.5);
+        assert_eq!(date_of_poll(1.0, 0.0, &settings), 1.5); // at least one poll
+        assert_eq!(date_of_poll(1.0, 2.2, &settings), 2.5);
+        assert_eq!(date_of_poll(0.0, 2e6, &settings), 2e6);
+        assert_eq!(date_of_poll(0.0, 2e6 + 0.1, &settings), 2e6 + 0.5);
         settings.grow = true;
-        assert_eq!(looks(1.0, 2.2, &settings), 2.5); // 1.5, 2.5
+        assert_eq!(date_of_poll(1.0, 2.2, &settings), 2.5); // 1.5, 2.5
         // Two million of them: n (n + 1) / 2 pauses.
         let all = 0.5 * 2e6 * (2e6 + 1.0) / 2.0;
-        assert_eq!(looks(0.0, all, &settings), all);
-        assert_eq!(looks(0.0, all + 1.0, &settings), all + 0.5 * (2e6 + 1.0));
-        assert_eq!(looks(0.0, 1e300, &settings), 1e300);
+        assert_eq!(date_of_poll(0.0, all, &settings), all);
+        assert_eq!(date_of_poll(0.0, all + 1.0, &settings), all + 0.5 * (2e6 + 1.0));
+        assert_eq!(date_of_poll(0.0, 1e300, &settings), 1e300);
         settings.iprobe = 0.0;
-        assert_eq!(looks(1.0, 2.2, &settings), 2.2);
+        assert_eq!(date_of_poll(1.0, 2.2, &settings), 2.2);
     }
 }

@@ -24,7 +24,7 @@ pub struct Explained {
     pub kind: Kind,
     /// Number of ranks.
     pub ranks: usize,
-    /// The size that was looked at.
+    /// The size in bytes by which it was selected.
     pub bytes: u64,
     /// Name of the algorithm.
     pub algorithm: &'static str,
@@ -111,7 +111,7 @@ pub(super) fn conclude(replay: Replay<'_>) -> Result<Replayed, ReplayError> {
             };
             let rank = if sent { m.src } else { m.dst };
             match &replay.agents[rank as usize].cursor {
-                Some(feed) => feed.complain_of(rank, m.line, message).to_string(),
+                Some(feed) => feed.error_of(rank, m.line, message).to_string(),
                 None => message,
             }
         };
@@ -132,7 +132,7 @@ fn expected(m: &Message) -> String {
     let tag = if m.tag < 0 { "any tag".to_owned() } else { format!("tag {}", m.tag) };
     let what = if m.context % 2 == TALK { "a message" } else { "a part of a collective" };
     match m.src {
-        NONE => format!("{what} from anybody ({tag})"),
+        NONE => format!("{what} from any source ({tag})"),
         src => format!("{what} from rank {src} ({tag})"),
     }
 }
@@ -156,7 +156,7 @@ fn deadlock(replay: &Replay<'_>) -> ReplayError {
         let waits = if waits.is_empty() { "others".to_owned() } else { waits.join(", ") };
         let doing = agent.line.action.activity().name();
         let message = format!("rank {rank} waits in {doing} for {waits}");
-        blocked.push(replay.complain(rank, message).to_string());
+        blocked.push(replay.error(rank, message).to_string());
     }
     ReplayError::Deadlock { date: replay.simulation.clock(), blocked }
 }

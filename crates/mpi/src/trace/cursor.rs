@@ -1,9 +1,9 @@
 //! Position of a rank in its trace: a small buffer over its part of a file, refilled as it is read.
 //!
 //! No file stays open: with one file per rank there may be more ranks than a process may have
-//! open files, and opening one again for every few thousand lines costs nothing that shows.
+//! open files, and the cost of opening one again for every few thousand lines is negligible.
 
-use super::parse::{self, Complaint, Reading, Sizes};
+use super::parse::{self, ParseError, Reading, Sizes};
 use crate::action::Line;
 use slackline_io::FormatError;
 use std::fs::File;
@@ -39,17 +39,20 @@ pub struct Cursor {
     /// Path of the bytes, and the path for messages.
     file: Arc<PathBuf>,
     name: Arc<PathBuf>,
-    /// Lines are counted per rank, as they were sorted by rank.
+    /// Whether line numbers count the lines of the rank: those of a file that was first sorted by rank.
     own_lines: bool,
     source: Source,
     rank: u32,
     buffer: Vec<u8>,
+    /// The next byte in the buffer, and the end of what was read into it.
     at: usize,
     end: usize,
     /// Offsets in the file of the end of the buffer and of the end of the present extent.
     offset: u64,
     limit: u64,
+    /// Number of the line read last.
     line: u64,
+    /// Whether the source has ended.
     drained: bool,
     reading: Reading,
 }
@@ -80,12 +83,12 @@ impl Cursor {
     }
 
     /// An error about the action read last.
-    pub fn complain(&self, message: impl std::fmt::Display) -> FormatError {
-        self.complain_at(1, message)
+    pub fn error(&self, message: impl std::fmt::Display) -> FormatError {
+        self.error_at(1, message)
     }
 
-    fn complain_at(&self, column: usize, message: impl std::fmt::Display) -> FormatError {
-        self.complain_of(self.line as usize, column, message)
+    fn error_at(&self, column: usize, message: impl std::fmt::Display) -> FormatError {
+        self.error_of(self.line as usize, column, message)
     }
 
     /// Number of the line read last.
@@ -95,7 +98,7 @@ impl Cursor {
     }
 
     /// An error about an action read before.
-    pub fn complain_of(
+    pub fn error_of(
         &self,
         line: usize,
         column: usize,
@@ -123,7 +126,7 @@ impl Cursor {
             self.line += 1;
             let read = parse::rank(text).and_then(|head| match head {
                 None => Ok(None),
-                Some((rank, _)) if rank != self.rank => Err(Complaint {
+                Some((rank, _)) if rank != self.rank => Err(ParseError {
                     offset: 0,
                     message: format!("a line of rank {rank} among those of rank {}", self.rank),
                 }),
@@ -139,8 +142,8 @@ impl Cursor {
             match read {
                 Ok(None) => {}
                 Ok(Some(line)) => return Ok(Some(line)),
-                Err(Complaint { offset, message }) => {
-                    return Err(self.complain_at(offset + 1, message));
+                Err(ParseError { offset, message }) => {
+                    return Err(self.error_at(offset + 1, message));
                 }
             }
         }
@@ -174,13 +177,13 @@ impl Cursor {
                 return Ok((seen > 0).then_some(seen));
             }
             if seen > LONGEST {
-                return Err(self.complain("the next line never ends"));
+                return Err(self.error("the next line never ends"));
             }
             self.refill()?;
         }
     }
 
-    /// Reads more behind what is left; sets `drained` at the end.
+    /// Reads more bytes after those that are left in the buffer; sets `drained` at the end.
     #[cold]
     fn refill(&mut self) -> Result<(), FormatError> {
         self.buffer.copy_within(self.at..self.end, 0);
@@ -239,7 +242,7 @@ fn end_of_line(text: &[u8]) -> Option<usize> {
     rest.iter().position(|&byte| byte == b'\n').map(|k| 8 * words.len() + k)
 }
 
-/// `init 1` makes double the type of counts.
+/// Whether an `init` has an argument: from then on, counts of version 1 are in doubles instead of bytes.
 #[inline]
 fn is_init_with_argument(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();

@@ -184,7 +184,7 @@ impl Head {
             found.version = Some(Version::Extended);
         }
         for (number, line) in lines(&bytes).enumerate() {
-            let place = |c: parse::Complaint| {
+            let place = |c: parse::ParseError| {
                 FormatError::at(number + 1, c.offset + 1, c.message).in_file(file)
             };
             if let Some((rank, _)) = parse::rank(line).map_err(place)? {

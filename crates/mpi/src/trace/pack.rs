@@ -1,9 +1,9 @@
 //! The compact form of a trace: words once, numbers as varints, repeated blocks once.
 //!
-//! A code that goes round in a loop writes the same lines again and again, but for numbers that grow
-//! by the same amount each time (a tag, a step). Such a block is stored once, with how often it comes and which
-//! numbers grow. Lines come back as they were, but for blanks and comments. Layout: magic, version, ranks, words, bytes of every
-//! rank's section, sections.
+//! The loops of a code repeat lines that differ only in numbers that grow by the same amount each time (a tag, a
+//! step). Such a block is stored once, with the number of repetitions and the growth of its numbers. Unpacked lines are
+//! those that were packed, without comments and with single blanks. Layout: magic, version, number of ranks, words, length
+//! of each rank's section, sections.
 
 use super::{Reading, Traces, Version};
 use slackline_io::FormatError;
@@ -15,13 +15,13 @@ use std::path::Path;
 /// First bytes of a packed trace.
 pub(super) const MAGIC: &[u8; 8] = b"SLKTRC01";
 
-/// Longest block that is looked for, in lines; also what a reader keeps per rank.
+/// Longest block, in lines; a reader keeps this many per rank.
 const LONGEST_BLOCK: usize = 4096;
 
-/// Lines that have to agree before a block is looked at closely.
+/// Successive lines that have to agree before a block is compared number by number.
 const SEED: usize = 4;
 
-/// Earlier places that are tried.
+/// Most earlier positions with the same seed that are tried.
 const TRIES: usize = 256;
 
 /// A word of the dictionary, or a whole number.
@@ -33,6 +33,7 @@ enum Token {
 
 type Tokens = Vec<Token>;
 
+/// Appends a number as a varint: seven bits per byte, the lowest first, the top bit set in all but the last.
 fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -41,6 +42,7 @@ fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+/// Maps small numbers of either sign to small ones: 0, -1, 1, -2 to 0, 1, 2, 3.
 fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
@@ -66,7 +68,7 @@ fn bad(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("damaged packed trace: {what}"))
 }
 
-/// A whole number whose text comes back as it was.
+/// A whole number that is written as it was read (no sign or leading zero is lost).
 fn plain_number(word: &str) -> Option<i64> {
     word.parse::<i64>().ok().filter(|number| number.to_string() == word)
 }
@@ -145,7 +147,8 @@ fn growth(lines: &[Tokens], at: usize, period: usize) -> Option<Vec<i64>> {
     Some(growth)
 }
 
-/// Finds what repeats.
+/// Packs the lines of one rank: an even code 2 n and n literal lines, or an odd code 2 period + 1, the number of
+/// repetitions of the last `period` lines, and the numbers that grow.
 fn fold(lines: &[Tokens]) -> Vec<u8> {
     let shape = |tokens: &Tokens| {
         tokens.iter().fold(tokens.len() as u64, |hash, token| {
@@ -181,7 +184,7 @@ fn fold(lines: &[Tokens]) -> Vec<u8> {
     };
     let mut at = 0;
     while at < lines.len() {
-        // The block that covers most.
+        // The repetition that covers most lines; of equal ones that with the shorter period.
         let mut best: Option<(usize, usize, Vec<i64>)> = None;
         let known = seed(at).and_then(|seed| places.get(&seed));
         for &before in known.into_iter().flatten().rev() {
@@ -204,6 +207,7 @@ fn fold(lines: &[Tokens]) -> Vec<u8> {
                 flush(&mut literals, &mut out);
                 put(&mut out, period as u64 * 2 + 1);
                 put(&mut out, count as u64);
+                // Position of each number that grows, as a difference to the one before, and its growth.
                 let moving: Vec<(usize, i64)> =
                     grows.iter().copied().enumerate().filter(|(_, g)| *g != 0).collect();
                 put(&mut out, moving.len() as u64);
@@ -315,10 +319,12 @@ impl Head {
     }
 }
 
+/// The lines that follow, as the last code announced them.
 enum Todo {
     Nothing,
+    /// Literal lines still to come.
     Literals(u64),
-    /// Period, lines still to come, and what the numbers of the block grow by, line by line.
+    /// Period, lines still to come, growth of the numbers of each line of the block, and the next line of it.
     Repeat(usize, u64, Vec<Vec<i64>>, usize),
 }
 
@@ -327,8 +333,10 @@ pub(super) struct Unpacked {
     input: io::Take<BufReader<File>>,
     words: std::sync::Arc<Vec<String>>,
     rank: usize,
+    /// The last lines, to which blocks refer.
     kept: VecDeque<Tokens>,
     todo: Todo,
+    /// Text that was unpacked, and the position up to which it was read.
     text: Vec<u8>,
     at: usize,
 }
@@ -486,7 +494,7 @@ mod tests {
         let mut back = Vec::new();
         unpack(Traces::open(std::slice::from_ref(&packed)).unwrap(), &mut back).unwrap();
         assert_eq!(String::from_utf8(back).unwrap(), lines);
-        // Damage is noticed, or gives other lines; it never panics.
+        // Damage is detected, or gives other lines; it never panics.
         for at in (0..bytes.len()).step_by(7) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x15;
@@ -498,7 +506,7 @@ mod tests {
         }
     }
 
-    /// Takes so many bytes and no more.
+    /// A writer that fails after a number of bytes.
     struct Limited(usize);
 
     impl Write for Limited {

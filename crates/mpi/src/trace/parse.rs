@@ -19,7 +19,7 @@ pub enum Version {
 
 /// An error in a line, and the byte at which it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Complaint {
+pub(super) struct ParseError {
     /// Byte offset in the line.
     pub(super) offset: usize,
     /// The error, in words.
@@ -91,51 +91,51 @@ impl<'a> Words<'a> {
         Some(value)
     }
 
-    fn complain<T>(&self, message: impl Into<String>) -> Result<T, Complaint> {
+    fn error<T>(&self, message: impl Into<String>) -> Result<T, ParseError> {
         let mut offset = self.at;
         while offset > 0 && !is_blank(self.text[offset - 1]) {
             offset -= 1;
         }
-        Err(Complaint { offset, message: message.into() })
+        Err(ParseError { offset, message: message.into() })
     }
 
-    fn need(&mut self, what: &str) -> Result<&'a [u8], Complaint> {
+    fn need(&mut self, what: &str) -> Result<&'a [u8], ParseError> {
         match self.next() {
             Some(word) => Ok(word),
             None => {
-                Err(Complaint { offset: self.text.len(), message: format!("{what} is missing") })
+                Err(ParseError { offset: self.text.len(), message: format!("{what} is missing") })
             }
         }
     }
 
     /// A number that is not negative; floating point is allowed.
     #[inline]
-    fn amount(&mut self, what: &str) -> Result<f64, Complaint> {
+    fn amount(&mut self, what: &str) -> Result<f64, ParseError> {
         if let Some(value) = self.natural() {
             return Ok(value as f64);
         }
         let word = self.need(what)?;
         match number(word) {
             Some(value) if value >= 0.0 && value.is_finite() => Ok(value),
-            _ => self.complain(format!("{what} is `{}`, not a number from 0 on", show(word))),
+            _ => self.error(format!("{what} is `{}`, not a number from 0 on", show(word))),
         }
     }
 
     /// A whole number that is not negative.
     #[inline]
-    fn count(&mut self, what: &str) -> Result<u64, Complaint> {
+    fn count(&mut self, what: &str) -> Result<u64, ParseError> {
         if let Some(value) = self.natural() {
             return Ok(value);
         }
         let word = self.need(what)?;
         match number(word) {
             Some(value) if (0.0..9e15).contains(&value) => Ok(value as u64),
-            _ => self.complain(format!("{what} is `{}`, not a count", show(word))),
+            _ => self.error(format!("{what} is `{}`, not a count", show(word))),
         }
     }
 
     #[inline]
-    fn integer(&mut self, what: &str) -> Result<i32, Complaint> {
+    fn integer(&mut self, what: &str) -> Result<i32, ParseError> {
         let start = self.at;
         if let Some(value) = self.natural().and_then(|v| i32::try_from(v).ok()) {
             return Ok(value);
@@ -148,26 +148,26 @@ impl<'a> Words<'a> {
         };
         match digits(word).and_then(|v| i32::try_from(v).ok()) {
             Some(value) => Ok(sign * value),
-            None => self.complain(format!("{what} is `{}`, not a whole number", show(word))),
+            None => self.error(format!("{what} is `{}`, not a whole number", show(word))),
         }
     }
 
     /// An optional type code: the factor of counts.
     #[inline]
-    fn unit(&mut self, default: u64) -> Result<u64, Complaint> {
+    fn unit(&mut self, default: u64) -> Result<u64, ParseError> {
         match self.next() {
             None => Ok(default),
             Some(word) => match digits(word).and_then(datatype::size) {
                 Some(size) => Ok(size),
-                None => self.complain(format!("`{}` is no type code (0 to 29)", show(word))),
+                None => self.error(format!("`{}` is no type code (0 to 29)", show(word))),
             },
         }
     }
 
-    fn end(&mut self) -> Result<(), Complaint> {
+    fn end(&mut self) -> Result<(), ParseError> {
         match self.next() {
             None => Ok(()),
-            Some(word) => self.complain(format!("too many arguments, from `{}` on", show(word))),
+            Some(word) => self.error(format!("too many arguments, from `{}` on", show(word))),
         }
     }
 }
@@ -210,7 +210,7 @@ fn number(word: &[u8]) -> Option<f64> {
 /// The rank at the head of a line (`3` or `p3`), and where the rest begins; `None` for empty
 /// lines and comments.
 #[inline]
-pub(super) fn rank(text: &[u8]) -> Result<Option<(u32, usize)>, Complaint> {
+pub(super) fn rank(text: &[u8]) -> Result<Option<(u32, usize)>, ParseError> {
     let mut words = Words { text, at: 0 };
     if let Some(rank) = words.natural().and_then(|v| u32::try_from(v).ok()) {
         return Ok(Some((rank, words.at)));
@@ -223,7 +223,7 @@ pub(super) fn rank(text: &[u8]) -> Result<Option<(u32, usize)>, Complaint> {
     };
     match digits(plain).and_then(|v| u32::try_from(v).ok()) {
         Some(rank) => Ok(Some((rank, words.at))),
-        None => words.complain(format!("a line begins with a rank, not with `{}`", show(word))),
+        None => words.error(format!("a line begins with a rank, not with `{}`", show(word))),
     }
 }
 
@@ -255,7 +255,7 @@ pub(super) fn action(
     from: usize,
     reading: &Reading,
     sizes: Sizes<'_>,
-) -> Result<Line, Complaint> {
+) -> Result<Line, ParseError> {
     let mut words = Words { text, at: from };
     let name = words.need("the action")?;
     let Reading { version, unit, mut ranks } = *reading;
@@ -266,7 +266,7 @@ pub(super) fn action(
         if comm != 0 {
             ranks = match sizes(comm) {
                 Some(size) => size,
-                None => return words.complain(format!("this rank is in no communicator {comm}")),
+                None => return words.error(format!("this rank is in no communicator {comm}")),
             };
         }
     }
@@ -314,7 +314,7 @@ pub(super) fn action(
                     w.integer("the destination")?,
                     w.integer("the tag")?,
                 ),
-                _ => return w.complain(format!("`{}` needs requests: req=1,2,...", show(name))),
+                _ => return w.error(format!("`{}` needs requests: req=1,2,...", show(name))),
             };
             match lower {
                 b"wait" => Action::Wait(which),
@@ -392,14 +392,14 @@ pub(super) fn action(
                 Some(call) => Action::Icollective(Box::new(call)),
                 None => {
                     let message = format!("unknown action `{}`", show(name));
-                    return Err(Complaint { offset: from + 1, message });
+                    return Err(ParseError { offset: from + 1, message });
                 }
             }
         }
     };
     words.end()?;
     if numbers.is_some() && request.is_none() {
-        return words.complain("`req=` with several numbers does not fit this action");
+        return words.error("`req=` with several numbers does not fit this action");
     }
     Ok(Line { action, comm, request })
 }
@@ -411,7 +411,7 @@ fn strip_options<'a>(
     request: &mut Option<u32>,
     numbers: &mut Option<Box<[u32]>>,
     ordered: &mut bool,
-) -> Result<&'a [u8], Complaint> {
+) -> Result<&'a [u8], ParseError> {
     let mut end = text.len();
     let mut words = Words { text, at: 0 };
     loop {
@@ -424,7 +424,7 @@ fn strip_options<'a>(
         if let Some(list) = word.strip_prefix(b"comm=") {
             match parse(list).as_deref() {
                 Some(&[id]) => *comm = id,
-                _ => return words.complain("`comm=` takes the number of a communicator"),
+                _ => return words.error("`comm=` takes the number of a communicator"),
             }
         } else if word == b"ordered=1" {
             *ordered = true;
@@ -434,10 +434,10 @@ fn strip_options<'a>(
                     *request = (list.len() == 1).then(|| list[0]);
                     *numbers = Some(list.into());
                 }
-                None => return words.complain("`req=` takes numbers of requests"),
+                None => return words.error("`req=` takes numbers of requests"),
             }
         } else if end < text.len() {
-            return words.complain("`comm=` and `req=` stand at the end of a line");
+            return words.error("`comm=` and `req=` stand at the end of a line");
         } else {
             continue;
         }
@@ -446,27 +446,27 @@ fn strip_options<'a>(
     Ok(&text[..end])
 }
 
-fn new_comm(w: &mut Words<'_>) -> Result<u32, Complaint> {
+fn new_comm(w: &mut Words<'_>) -> Result<u32, ParseError> {
     match w.count("the number of the new communicator")? {
-        0 => w.complain("communicator 0 is the world"),
+        0 => w.error("communicator 0 is the world"),
         id => Ok(u32::try_from(id).unwrap_or(u32::MAX)),
     }
 }
 
 #[inline]
-fn times(w: &Words<'_>, count: u64, unit: u64) -> Result<u64, Complaint> {
+fn times(w: &Words<'_>, count: u64, unit: u64) -> Result<u64, ParseError> {
     match count.checked_mul(unit).filter(|&bytes| bytes < 1 << 60) {
         Some(bytes) => Ok(bytes),
-        None => w.complain("the message is larger than 10^18 bytes"),
+        None => w.error("the message is larger than 10^18 bytes"),
     }
 }
 
 #[inline]
-fn outgoing(w: &mut Words<'_>, tagged: bool, unit: u64) -> Result<Envelope, Complaint> {
+fn outgoing(w: &mut Words<'_>, tagged: bool, unit: u64) -> Result<Envelope, ParseError> {
     let peer = w.integer("the destination")?;
     let tag = if tagged { w.integer("the tag")? } else { 0 };
     if tag < 0 {
-        return w.complain("a message has a tag from 0 on");
+        return w.error("a message has a tag from 0 on");
     }
     let count = w.count("the count")?;
     let unit = w.unit(unit)?;
@@ -474,7 +474,7 @@ fn outgoing(w: &mut Words<'_>, tagged: bool, unit: u64) -> Result<Envelope, Comp
 }
 
 #[inline]
-fn incoming(w: &mut Words<'_>, tagged: bool, unit: u64) -> Result<Envelope, Complaint> {
+fn incoming(w: &mut Words<'_>, tagged: bool, unit: u64) -> Result<Envelope, ParseError> {
     let peer = w.integer("the source")?;
     let tag = if tagged { w.integer("the tag")? } else { 0 };
     if !tagged && w.is_over() {
@@ -496,8 +496,8 @@ fn collective(
     name: &[u8],
     unit: u64,
     ranks: u32,
-) -> Result<Option<Call>, Complaint> {
-    let root = |w: &mut Words<'_>| -> Result<u32, Complaint> {
+) -> Result<Option<Call>, ParseError> {
+    let root = |w: &mut Words<'_>| -> Result<u32, ParseError> {
         if w.is_over() {
             return Ok(0);
         }
@@ -595,20 +595,20 @@ fn collective(
     Ok(Some(call))
 }
 
-fn counts(w: &mut Words<'_>, ranks: u32) -> Result<Box<[u64]>, Complaint> {
+fn counts(w: &mut Words<'_>, ranks: u32) -> Result<Box<[u64]>, ParseError> {
     let mut counts = Vec::with_capacity(ranks as usize);
     for rank in 0..ranks {
         if w.is_over() {
             let message =
                 format!("one count for each of {ranks} ranks is needed, {rank} are given");
-            return Err(Complaint { offset: w.text.len(), message });
+            return Err(ParseError { offset: w.text.len(), message });
         }
         counts.push(w.count("a count")?);
     }
     Ok(counts.into())
 }
 
-fn scale(w: &Words<'_>, counts: &mut [u64], unit: u64) -> Result<(), Complaint> {
+fn scale(w: &Words<'_>, counts: &mut [u64], unit: u64) -> Result<(), ParseError> {
     for count in counts {
         *count = times(w, *count, unit)?;
     }
@@ -619,7 +619,7 @@ fn scale(w: &Words<'_>, counts: &mut [u64], unit: u64) -> Result<(), Complaint> 
 mod tests {
     use super::*;
 
-    fn read(text: &str, version: Version) -> Result<Line, Complaint> {
+    fn read(text: &str, version: Version) -> Result<Line, ParseError> {
         let reading = Reading { version, unit: 1, ranks: 3 };
         let (_, from) = rank(text.as_bytes())?.unwrap();
         action(text.as_bytes(), from, &reading, &|comm| (comm == 7).then_some(2))

@@ -31,7 +31,7 @@ pub(super) fn plain(mut stream: impl Read) -> std::io::Result<NamedTempFile> {
     Ok(spool)
 }
 
-/// Looks through a file once.
+/// Finds the parts of a file that belong to each rank, in one pass.
 pub(super) fn pieces(file: &Path, name: &Path, most: usize) -> Result<Pieces, FormatError> {
     let fail = |e: std::io::Error| FormatError::from(e).in_file(name);
     let mut reader = BufReader::with_capacity(1 << 18, File::open(file).map_err(fail)?);

@@ -3,7 +3,8 @@
 use crate::action::{Action, Call, Envelope, Kind, Line, Mode, Which};
 use std::fmt::Write;
 
-/// The type code for elements of so many bytes: byte where there is none.
+/// Element size in bytes and the code of a datatype of that size, as in SimGrid's traces; of size 1 where there is
+/// none (6: `MPI_BYTE`).
 fn code(unit: u64) -> (u64, u32) {
     match unit {
         2 => (2, 3),
@@ -114,7 +115,7 @@ fn write_action(out: &mut String, line: &Line) -> std::fmt::Result {
 }
 
 fn write_call(out: &mut String, prefix: &str, call: &Call) -> std::fmt::Result {
-    // Counts of the call's own unit where that divides all of them, else bytes.
+    // Amounts are written in the call's own unit where it divides all of them, else in bytes.
     let mut amounts = call.counts.iter().chain(&call.recv_counts).chain([&call.bytes]);
     let (unit, code) = match code(call.unit) {
         (unit, code) if amounts.all(|bytes| bytes % unit == 0) => (unit, code),

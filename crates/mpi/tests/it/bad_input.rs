@@ -74,7 +74,7 @@ fn a_receive_of_unknown_size_may_wait_for_ever() {
         assert!(message.contains(part), "{message}");
     }
     let message = complaint("0 recv -1 -1 -1\n1 recv 0 4 -1\n1 send 0 0 1\n");
-    assert!(message.contains("rank 0 waits in receive for a message from anybody (any tag)"));
+    assert!(message.contains("rank 0 waits in receive for a message from any source (any tag)"));
     assert!(message.contains("rank 1 waits in receive for a message from rank 0 (tag 4)"));
 }
 

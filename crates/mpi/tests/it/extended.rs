@@ -201,7 +201,7 @@ fn ranks_act_in_the_order_in_which_they_are_woken() {
             );
             dates(&text, &[&format!("smpi/async-small-thresh:{eager}")])[0][2]
         };
-        // A receive from anybody takes what was sent first, also where it arrives later.
+        // A receive from any source takes the message that was sent first, also where it arrives later.
         assert!(first_received(2, 1) < first_received(1, 2), "{eager}");
     }
 }

@@ -67,7 +67,7 @@ impl Account {
     }
 }
 
-/// See the module's head.
+/// State of all workflows that a policy keeps between calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bookkeeping {
     /// Upward rank of every task.

@@ -26,7 +26,7 @@ pub struct Ensemble {
     /// Workflows that do not fit into the budget are not begun.
     admits: bool,
     rank: Vec<f64>,
-    /// Per workflow: whether it was looked at.
+    /// Per workflow: whether it was considered.
     seen: Vec<bool>,
     /// Least cost of the tasks of admitted workflows that have not started.
     promised: f64,

@@ -61,7 +61,7 @@ impl Exclusive {
         (0..free.len()).filter(|&p| free[p]).map(ProcId::new).collect()
     }
 
-    /// Serves those that wait, first come, first served. Whether anybody got processors.
+    /// Serves waiting workflows first come, first served; true if any got processors.
     fn admit(&mut self, now: &Situation, open: &[bool]) -> Result<bool, String> {
         let there = now.host_of.iter().filter(|&&h| now.computes(h)).count();
         let wanted = self.processors.min(there);

@@ -1,4 +1,4 @@
-//! Pool of a round: the tasks that compete.
+//! Task pool of a round, as the papers call it: the ready tasks that compete for processors. (Not a resource pool.)
 
 use super::bookkeeping::Bookkeeping;
 use slackline_model::TaskId;
@@ -13,8 +13,9 @@ pub enum Pool {
 }
 
 impl Pool {
-    /// Workflow and task of those that compete, in order of arrival, then of rank.
+    /// Number of the workflow and task of each competitor: workflows by arrival, the tasks of one by falling upward rank.
     pub(super) fn fill(self, book: &Bookkeeping) -> Vec<(u32, TaskId)> {
+        // `part` is the number of a workflow; closed ones have nothing left to place.
         let most = match self {
             Pool::All => usize::MAX,
             Pool::OneEach => 1,

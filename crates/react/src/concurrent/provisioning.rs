@@ -1,7 +1,7 @@
 //! Number of leased machines an ensemble holds (the provisioning of DPDS, recalled).
 //!
 //! At the start as many are ordered as the budget can hold until the deadline, of the kind on which
-//! the work costs least. From then on the fleet is looked at ten times per billing period: where more
+//! the work costs least. From then on the fleet is evaluated ten times per billing period: where more
 //! than 90 % of its processors are busy while tasks wait, one more machine is ordered, up to the first
 //! number and if the budget can hold it until the deadline; where less than 70 % are, half of the idle
 //! machines are given back, each before it would begin another period. What is given back frees
@@ -168,7 +168,7 @@ impl Provisioning {
         (self.period() / LOOKS).max(self.deadline / MOST_LOOKS).max(f64::MIN_POSITIVE)
     }
 
-    /// When it should be looked at next.
+    /// Date of the next evaluation.
     pub(super) fn next_look(&self) -> f64 {
         self.next_look
     }

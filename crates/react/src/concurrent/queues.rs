@@ -1,9 +1,9 @@
-//! FDWS with queues (Arabnejad, Barbosa, ISPA, 2012): as FDWS, but a task is placed at its first
+//! Fairness dynamic workflow scheduling (FDWS) with queues (Arabnejad, Barbosa, ISPA, 2012): as FDWS, but a task is placed at its first
 //! attempt. Every processor is tried, busy ones with their queues and the gaps in them; the task
 //! goes where it ends first and waits there for its turn. A round ends when no processor is free,
 //! that is without a task that runs, gathers inputs or is queued.
 //!
-//! O(pool x (processors + tasks in queues)) per round. Ties as in the other methods.
+//! O(pool x (processors + tasks in queues)) per round. Ties of ends: lower cost, then lower host index.
 
 use super::bookkeeping::Bookkeeping;
 use super::order::Order;
@@ -30,7 +30,7 @@ pub struct FdwsQueues {
     queues: Vec<Vec<Slot>>,
 }
 
-/// Candidate place of a task, with start and end.
+/// Candidate place of a task, with start and end; `cost` is that of its processors, in the currency of the platform.
 struct Spot {
     procs: Vec<ProcId>,
     slot: Slot,
@@ -38,8 +38,8 @@ struct Spot {
 }
 
 impl FdwsQueues {
-    /// Tasks that have begun keep their place; all others are placed again.
-    fn read_off(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
+    /// Rebuilds the queues from the situation: tasks that have begun keep their place, all others are placed again.
+    fn rebuild(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
         self.queues = vec![Vec::new(); now.host_of.len()];
         let workflow = &now.workflow;
         for task in workflow.tasks() {
@@ -49,7 +49,7 @@ impl FdwsQueues {
                 _ => continue,
             };
             if !workflow.predecessors(task).all(|(p, _)| now.task(p).is_done()) {
-                // It would stand in the way of what it waits for.
+                // A parent has to run again, and this task could block its processor.
                 decisions.push(Decision::Cancel(task));
                 continue;
             }
@@ -62,7 +62,7 @@ impl FdwsQueues {
     }
 
     /// Removes ended tasks from their queues; late ones delay the rest.
-    fn move_on(&mut self, now: &Situation) {
+    fn advance(&mut self, now: &Situation) {
         for (proc, queue) in self.queues.iter_mut().enumerate() {
             queue.retain(|slot| !now.task(slot.task).is_done());
             let mut free_from = f64::NEG_INFINITY;
@@ -80,7 +80,7 @@ impl FdwsQueues {
         }
     }
 
-    /// Rounds until one assigns nothing; whether any did.
+    /// Holds rounds until one assigns nothing; true if any did.
     fn assign(&mut self, now: &Situation) -> bool {
         let mut any = false;
         loop {
@@ -131,8 +131,8 @@ impl FdwsQueues {
         best
     }
 
-    /// The processors of a host that are free earliest, from `ready` on, for so long. A wide task
-    /// goes behind what is queued, a narrow one also into gaps.
+    /// The `width` processors of a host that are free earliest from `ready` on, for `seconds`, and the start there. A task
+    /// of one processor may use a gap; a wider one goes behind all queues, for gaps of its processors need not overlap.
     fn earliest(
         &self,
         host: HostId,
@@ -201,9 +201,9 @@ impl Policy for FdwsQueues {
             let reset = self.book.is_stale() || self.queues.is_empty();
             self.book.update(events, now)?;
             if reset {
-                self.read_off(now, decisions);
+                self.rebuild(now, decisions);
             }
-            self.move_on(now);
+            self.advance(now);
             if self.assign(now) || reset {
                 decisions.push(Decision::Adopt(self.plan(now)));
             }

@@ -75,8 +75,12 @@ impl Gtp {
         Gtp { variant, planner: planner.into(), period, rank, planned, moves }
     }
 
-    /// One that continues from what somebody else has planned, who says when.
-    pub(crate) fn going_on(variant: Variant, rank: Vec<f64>, planned: Vec<Option<ProcId>>) -> Gtp {
+    /// A policy that continues from a plan of another; its caller decides when it reschedules.
+    pub(crate) fn continuing(
+        variant: Variant,
+        rank: Vec<f64>,
+        planned: Vec<Option<ProcId>>,
+    ) -> Gtp {
         Gtp { rank, planned, ..Gtp::new(variant, &HEFT) }
     }
 
@@ -166,7 +170,7 @@ impl Gtp {
     }
 }
 
-/// Without copies nobody remembers what a migrated task had gathered: it is fetched again even if
+/// Without copies, the inputs that a migrated task had gathered are forgotten: it is fetched again even if
 /// the task returns.
 pub(super) fn forget_gathered_inputs(
     now: &Situation,

@@ -20,7 +20,7 @@ pub fn rewound_tasks(now: &Situation, reuse_copies: bool) -> Vec<TaskId> {
         let TaskState::Done(placement) = now.task(task) else { continue };
         let needs = |child: TaskId| rewound[child.index()] || !now.task(child).is_done();
         if !workflow.successors(task).any(|(child, _)| needs(child)) {
-            continue; // what nobody reads any more may be gone
+            continue; // no task reads it any more
         }
         // What a wide task wrote is with all its hosts together.
         let made_at = now.holders_of(placement.procs());

@@ -7,7 +7,7 @@
 //! starting a little later on the processors that will be free by then ends it clearly sooner.
 //!
 //! ReP (Hunold, Rauber, Rünger, HeteroPar 2007) is what it grew from: it takes the cluster with most idle power,
-//! looks at no transfer and never waits.
+//! ignores transfers and never waits.
 //!
 //! A cluster is a class of machines of the platform; tasks that spread may span its hosts, others
 //! see each host as a cluster of its own.
@@ -180,7 +180,7 @@ impl Dmheft {
         busy_until: &[f64],
     ) -> bool {
         let Some(postponing) = self.postponing else { return false };
-        // Nobody would call again if nothing ran.
+        // If nothing ran, no event would call the policy again.
         if !now.tasks.iter().any(|t| matches!(t, TaskState::Running { .. })) {
             return false;
         }

@@ -1,14 +1,12 @@
-//! Selective rescheduling on a running system: what is late is seen when something happens, what
-//! still runs is expected to end when it was estimated to, and plans begin now.
+//! Selective rescheduling (Sakellariou, Zhao, 2004) on a running system: lateness is checked at events, running tasks are
+//! expected to end as estimated, and plans begin at the present date.
 //!
-//! Whenever a task or a transfer ends, the tasks that come next on their processors are looked
-//! at. One that could start now, later than its threshold allows, makes the planner plan the rest
-//! again. Running tasks stay where they are.
+//! Whenever a task or a transfer ends, the next task of every processor is checked. If one could start now, later than its
+//! threshold allows, the planner plans the rest again. Running tasks stay where they are.
 //!
-//! A plan takes time in proportion to the workflow, and where a delay that no plan foresees (transfers
-//! that share links) makes every plan late, each would last for a few tasks only. So the rest of a large
-//! workflow is not planned again before a share of its tasks has ended: all plans of a run together take
-//! what a fixed number of the first would.
+//! The time to plan grows with the workflow. Where delays that no plan foresees (transfers that share links) make every
+//! plan late, each would be replaced after a few tasks. So the rest of a large workflow is planned again only after a
+//! share of its tasks has ended, which bounds the number of plans of a run.
 
 use super::Spare;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
@@ -17,10 +15,10 @@ use crate::situation::{Situation, TaskState};
 use slackline_model::{Problem, ProcId, Schedule, TaskId, approx};
 use slackline_schedule::Planner;
 
-/// The rest of a workflow of up to so many tasks is planned again whenever a start is late.
+/// Up to so many tasks, the rest of a workflow is planned again whenever a start is late.
 const SMALL: usize = 1_000;
 
-/// That of a larger one only once this share of the tasks beyond those has ended since the last plan.
+/// For a larger workflow, as many tasks have to end between two plans as this share of its tasks beyond `SMALL`.
 const LASTS: f64 = 0.1;
 
 /// Tolerated lateness of a start.
@@ -40,9 +38,11 @@ pub struct Selective {
     threshold: Threshold,
     transfers: Transfers,
     schedule: Schedule,
+    /// Per task: tolerated lateness of its start, in seconds.
     limit: Vec<f64>,
-    /// Tasks not yet started, by planned start; started ones are skipped lazily.
+    /// Per processor: its tasks by planned start.
     orders: Vec<Vec<TaskId>>,
+    /// Per processor: position in its order; moved past started tasks lazily.
     next: Vec<usize>,
     /// Number of finished tasks before the next re-planning because of a delay.
     lasts_until: usize,
@@ -74,6 +74,7 @@ impl Selective {
         Ok(())
     }
 
+    /// Takes a schedule over as the plan, with its thresholds and orders.
     fn keep(&mut self, problem: &Problem<'_>, schedule: Schedule) {
         let spare = Spare::of(problem, &schedule);
         self.limit = match self.threshold {
@@ -85,8 +86,8 @@ impl Selective {
         self.schedule = schedule;
     }
 
-    /// Follows the plan for the rest that is chosen, given the present one and the planner. Where there
-    /// is none it is tried again when something helps.
+    /// Adopts the plan for the rest that `choose` makes from the problem, the present plan and the planner. Where it fails,
+    /// an event that may help ([`Selective::is_helped_by`]) starts another attempt.
     pub(crate) fn replan_with(
         &mut self,
         now: &Situation,

@@ -2,22 +2,22 @@
 
 use slackline_model::{Problem, Schedule, TaskId};
 
-/// Spare time of each task.
+/// Spare time of each task, in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spare {
-    /// Per task: delay that moves no dependent's start (MinSpare).
+    /// Per task: greatest delay that moves no dependent's start (MinSpare).
     pub min_spare: Vec<f64>,
-    /// Per task: delay that leaves the makespan as it is.
+    /// Per task: greatest delay that leaves the makespan as it is.
     pub slack: Vec<f64>,
 }
 
 impl Spare {
     /// Spare times over data edges and the order on each processor. Tasks without a placement
-    /// are left out. O(v log v + e).
+    /// are left at zero. O(v log v + e).
     pub fn of(problem: &Problem<'_>, schedule: &Schedule) -> Spare {
         let workflow = problem.workflow();
         let tasks = workflow.len();
-        // Who comes next on a processor, by who comes before.
+        // Pairs of neighbours on a processor: (task, its successor there), sorted by task.
         let mut next: Vec<(TaskId, TaskId)> = Vec::with_capacity(tasks);
         for order in schedule.orders(problem.procs()) {
             next.extend(order.windows(2).map(|pair| (pair[0], pair[1])));
@@ -56,8 +56,8 @@ impl Spare {
                 least = least.min(spare_time);
                 slack = slack.min(spare_time + spare.slack[dependent.index()]);
             }
-            // An exit that ends before the makespan may be that much later; with the single
-            // exit of the papers this is their zero.
+            // An exit task that ends before the makespan may be later by the difference. The papers have a single
+            // exit, for which this is zero.
             let to_the_end = makespan - placement.finish;
             spare.min_spare[task.index()] = if least.is_finite() { least } else { to_the_end };
             spare.slack[task.index()] = slack.min(to_the_end.max(0.0)).max(0.0);

@@ -11,10 +11,10 @@ use slackline_model::{Placement, ProcId, TaskId};
 use slackline_schedule::list::contended::{self, Seat, Weights};
 use slackline_schedule::{Request, registry};
 
-/// Finished tasks that one look considers rewinding.
+/// Finished tasks that one evaluation considers rewinding.
 const REWINDS: usize = 2;
 
-/// Looks at ready tasks beyond which DLS is left out: 5000 tasks at once.
+/// Evaluations of ready tasks beyond which DLS is left out: 5000 tasks at once.
 const CROWDED: u64 = 25_000_000;
 
 /// A plan and where it comes from.
@@ -139,7 +139,7 @@ impl Slackline {
     }
 }
 
-/// Whether so many tasks are ready at once that a planner which looks at all of them for each that it places would
+/// Whether so many tasks are ready at once that a planner that evaluates all of them for each that it places would
 /// take longer than the plan is worth.
 fn is_crowded(now: &Situation) -> bool {
     let squares = Shape::of(&now.workflow).widths.into_iter().map(|width| u64::from(width).pow(2));
@@ -160,7 +160,7 @@ pub(super) fn worth_redoing(context: &PlanningContext<'_, '_>, gain: f64) -> Vec
     for task in now.workflow.tasks() {
         let TaskState::Done(placement) = now.task(task) else { continue };
         let from = problem.host_of(placement.proc());
-        // Bytes that only the host of the task has and that somebody still waits for.
+        // Bytes that only the host of the task has and that some task still needs.
         let pending = now.workflow.outputs(task).filter(|&file| {
             let alone = now.holders(file).all(|h| h == from);
             let mut readers = now.workflow.consumers(file);

@@ -8,13 +8,14 @@ use slackline_model::{KindId, Problem, ProcId, TaskId, Workflow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Estimates that are wrong by less hold.
+/// Relative error (or standard deviation of logarithms) below which estimates count as right.
 const HOLDS: f64 = 0.02;
 
-/// A task that runs tells how long it takes once this share of it is done.
-const TELLS: f64 = 0.05;
+/// Share of a running task that has to be done before its run time is extrapolated.
+const KNOWN_FROM: f64 = 0.05;
 
-/// A kind is estimated again once the mean of so many tasks is this many standard errors off.
+/// The estimates of a kind are corrected once `FEWEST` of its tasks have ended and their mean log ratio is `SURE` standard
+/// errors from zero.
 const FEWEST: f64 = 3.0;
 const SURE: f64 = 2.0;
 
@@ -28,6 +29,7 @@ struct Ratios {
 
 impl Ratios {
     fn add(&mut self, factor: f64) {
+        // One absurd estimate must not dominate the mean of its kind.
         let error = factor.clamp(0.1, 10.0).ln();
         self.count += 1.0;
         self.sum += error;
@@ -40,14 +42,14 @@ impl Ratios {
     }
 }
 
-/// See the module's head.
+/// Observed ratios of run times to estimates, per kind and of running tasks.
 #[derive(Debug, Default)]
 pub(super) struct Estimates {
     all: Ratios,
-    /// Seconds between what tasks took and what was estimated: how many, and the sum of their squares.
+    /// Errors of estimates: number, and sum of squares in seconds squared.
     errors: (f64, f64),
     kinds: BTreeMap<KindId, Ratios>,
-    /// Per task that is done: how long it took over what was estimated.
+    /// Per task: ratio of run time to estimate, once it is done.
     factors: Vec<Option<f64>>,
 }
 
@@ -71,7 +73,7 @@ impl Peak<'_> {
 }
 
 impl Estimates {
-    /// Takes in what is done since the last time; true where an estimate was wrong.
+    /// Takes in the tasks that have ended since the last call; true where an estimate was wrong.
     pub(super) fn compare(&mut self, now: &Situation, seen: &History) -> Result<bool, String> {
         self.factors.resize(now.tasks.len(), None);
         let peak = Peak::of(now)?;
@@ -81,6 +83,7 @@ impl Estimates {
                 && self.factors[task.index()].is_none()
             {
                 let (start, finish) = (placement.start, placement.finish);
+                // Estimated and actual run time, both in seconds at the peak of the host.
                 let whole = peak.seconds(task, placement.procs());
                 let had = seen.seconds_at_peak(now.host(placement.procs()), start, finish);
                 let known = whole > 0.0 && whole.is_finite() && had > 0.0;
@@ -98,7 +101,8 @@ impl Estimates {
         Ok(wrong)
     }
 
-    /// The standard deviation of their logarithms, once there are a few; nothing where they hold.
+    /// The standard deviation of the logarithms of ratios of finished tasks; 0 with fewer than `FEWEST` of them, or where
+    /// estimates are right.
     pub(super) fn spread(&self) -> f64 {
         if self.all.count < FEWEST {
             return 0.0;
@@ -107,8 +111,8 @@ impl Estimates {
         if spread > HOLDS { spread } else { 0.0 }
     }
 
-    /// By how many seconds tasks take longer or shorter than estimated, once there are a few: what is
-    /// begun again may well take that much longer. What it costs to begin a process is part of it.
+    /// Root mean square error of estimates, in seconds; 0 with fewer than `FEWEST` finished tasks. A task that is begun
+    /// again may well take that much longer. The time to start a process is part of it.
     pub(super) fn noise(&self) -> f64 {
         let (count, squares) = self.errors;
         if count < FEWEST { 0.0 } else { (squares / count).sqrt() }
@@ -127,7 +131,7 @@ impl Estimates {
         }
     }
 
-    /// Per task that is not done: how long it takes over what is estimated, by what has been seen.
+    /// Per task: expected ratio of run time to estimate; 1 for finished tasks.
     fn factors(&self, now: &Situation, seen: &History) -> Result<Vec<f64>, String> {
         let peak = Peak::of(now)?;
         let factor = |task: TaskId| match now.task(task) {
@@ -135,7 +139,7 @@ impl Estimates {
                 let share = now.progress[task.index()];
                 let whole = peak.seconds(task, procs);
                 let had = seen.seconds_at_peak(now.host(procs), *since, now.now);
-                let told = share > TELLS && had > 0.0 && whole > 0.0 && whole.is_finite();
+                let told = share > KNOWN_FROM && had > 0.0 && whole > 0.0 && whole.is_finite();
                 if told {
                     had / (share * whole)
                 } else {
@@ -153,7 +157,7 @@ impl Estimates {
         self.factors.get(task.index()).copied().flatten()
     }
 
-    /// The situation with what has been seen for what was estimated; nothing where estimates hold.
+    /// The situation with corrected estimates; none where estimates are right, and for workflows with a table of costs.
     pub(super) fn corrected(
         &self,
         now: &Situation,
@@ -172,10 +176,10 @@ impl Estimates {
         Ok(Some(Situation { workflow: Arc::new(workflow), ..now.clone() }))
     }
 
-    /// Whether a task that runs has told how long it takes.
-    pub(super) fn is_told(now: &Situation, task: TaskId) -> bool {
+    /// Whether the run time of a task is known: it has ended, or runs and can be extrapolated.
+    pub(super) fn is_known(now: &Situation, task: TaskId) -> bool {
         let runs = matches!(now.task(task), TaskState::Running { .. });
-        now.task(task).is_done() || (runs && now.progress[task.index()] > TELLS)
+        now.task(task).is_done() || (runs && now.progress[task.index()] > KNOWN_FROM)
     }
 }
 
@@ -240,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_is_wrong_three_times_is_estimated_anew() {
+    fn a_kind_that_is_wrong_three_times_is_corrected() {
         let (mut now, seen) = situation();
         let mut estimates = Estimates::default();
         (0..2).for_each(|task| took(&mut now, task, 15.0));
@@ -271,15 +275,15 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_runs_tells_how_long_it_takes() {
+    fn the_run_time_of_a_running_task_is_extrapolated() {
         let (mut now, seen) = situation();
         let estimates = Estimates::default();
         now.set_task(TaskId(0), TaskState::Running { procs: [ProcId(0)].into(), since: 0.0 });
         (now.now, now.progress[0]) = (0.5, 0.025);
-        assert!(!Estimates::is_told(&now, TaskId(0)), "it has only begun");
+        assert!(!Estimates::is_known(&now, TaskId(0)), "it has only begun");
         assert_eq!(work(&estimates, &now, &seen, 0), 10.0);
         (now.now, now.progress[0]) = (10.0, 0.5);
-        assert!(Estimates::is_told(&now, TaskId(0)));
+        assert!(Estimates::is_known(&now, TaskId(0)));
         assert!((work(&estimates, &now, &seen, 0) - 20.0).abs() < 1e-9);
     }
 }

@@ -419,7 +419,7 @@ impl<'a, 'p> Run<'a, 'p> {
             let tail = open.map(|child| with(self, child)).fold((0.0, 0.0), longer);
             let queued = procs.iter().map(|proc| behind[proc.index()]);
             self.jobs[task.index()].tail = queued.fold(tail, longer);
-            // What runs is not behind anybody.
+            // Running tasks are not behind others.
             if !self.goes_on(assignment) {
                 let all = with(self, *task);
                 procs.iter().for_each(|proc| behind[proc.index()] = all);
@@ -724,7 +724,7 @@ impl<'a, 'p> Run<'a, 'p> {
     /// Whether pools and windows let a task in; else it is asked again when they might.
     fn is_let_in(&mut self, task: TaskId, procs: &[ProcId], seconds: f64) -> bool {
         let Some(turns) = &mut self.turns else { return true };
-        if !turns.let_in(task) {
+        if !turns.may_take(task) {
             return false;
         }
         let opens = turns.opens(self.now, procs, self.clock, seconds);

@@ -12,7 +12,7 @@ const LEVELS: usize = 1 << 12;
 /// Rates between groups of hosts kept of all networks: beyond, every other network is forgotten.
 const RATES: usize = 1 << 18;
 
-/// See the module's head. Its size does not grow with how long a run takes.
+/// Levels of hosts observed so far; its size does not grow with the length of a run.
 #[derive(Debug, Default)]
 pub(super) struct History {
     seen: LevelForecast,
@@ -53,8 +53,8 @@ impl History {
         }
     }
 
-    /// Notes the network if it has changed: at looks only, for it is large.
-    pub(super) fn look(&mut self, now: &Situation) {
+    /// Notes the network if it has changed: at evaluations only, for it is large.
+    pub(super) fn note_network(&mut self, now: &Situation) {
         let (kept, network) = (&mut self.seen.network, &now.view.network);
         if kept.last().is_none_or(|(_, last)| last == network) {
             return;
@@ -158,7 +158,7 @@ mod tests {
             now.view.availability[0] = if date % 4 < 2 { 0.25 } else { 0.75 };
             now.view.network.bandwidth[1] = now.now;
             history.hear(&[Event::HostChanged(host), Event::NetworkChanged], &now, |_| false);
-            history.look(&now);
+            history.note_network(&now);
         }
         assert!(history.seen.hosts[0].len() <= LEVELS);
         assert!(history.seen.network.len() * now.view.network.bandwidth.len() <= RATES);

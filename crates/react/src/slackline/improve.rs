@@ -1,5 +1,6 @@
-//! Plans made better by forecasts: what holds up the end is tried elsewhere, one task at a time, as long as
-//! that helps. Planners place a task once and never come back to it; where transfers meet that costs most.
+//! Local search on plans: tasks on the critical path of the forecast are tried on other hosts, one at a time, as long as
+//! the forecast makespan falls (first improvement). Planners place a task once and never revise that; this costs most
+//! where transfers share links.
 
 use super::Slackline;
 use super::context::PlanningContext;
@@ -11,18 +12,19 @@ use crate::situation::{Situation, TaskState};
 use slackline_model::problem::PoolId;
 use slackline_model::{HostId, ProcId, approx};
 
-/// Forecasts for one plan, at most: before the run begins, and at an evaluation.
+/// Most forecasts for one plan: before the run begins, and at an evaluation.
 pub(super) const AT_FIRST: usize = 1_000;
-pub(super) const AT_A_LOOK: usize = 300;
+pub(super) const AT_AN_EVALUATION: usize = 300;
 
-/// Queues that these lay out, at most: one per processor and forecast.
+/// Most queues that these forecasts build, one per processor and forecast: bounds the time on large platforms.
 const QUEUES: usize = 4_000_000;
 
-/// Gains below this share of the remaining time are none.
+/// Least gain of a move, as a share of the remaining time.
 const GAIN: f64 = 0.001;
 
 impl Slackline {
-    /// Adds what is under way and the best of the others, each made better, where that ends before `limit`.
+    /// Adds improved versions of the present plan and of the best other one to `others`, where they end before `limit`;
+    /// `most` forecasts each.
     pub(super) fn add_improved(
         &mut self,
         context: &PlanningContext<'_, '_>,
@@ -42,7 +44,7 @@ impl Slackline {
         sort(others);
     }
 
-    /// A choice that ends sooner by forecast; nothing where none is found.
+    /// A neighbour of a choice, several moves away, that ends sooner by forecast; none where no move helps.
     fn improve(
         &mut self,
         context: &PlanningContext<'_, '_>,
@@ -50,7 +52,7 @@ impl Slackline {
         most: usize,
     ) -> Option<Choice> {
         let now = context.now;
-        // What is leased is planned with its leases.
+        // A plan with leases would need other leases after a move.
         if choice.forecast.makespan.is_infinite() || !choice.plan.leases.is_empty() {
             return None;
         }
@@ -63,7 +65,7 @@ impl Slackline {
                 best.as_ref().map_or((&choice.plan, &choice.forecast), |(p, f)| (p, f));
             let limit = now.now + (forecast.makespan - now.now) * (1.0 - GAIN);
             let mut sorted = by_start(plan, forecast);
-            for at in holding_up(context, &sorted, forecast) {
+            for at in critical_tasks(context, &sorted, forecast) {
                 let own = sorted.assignments[at].procs.clone();
                 for proc in elsewhere(context, &sorted, forecast, at) {
                     if left == 0 {
@@ -87,7 +89,7 @@ impl Slackline {
     }
 }
 
-/// The same in the order in which tasks begin: what moves comes in there where it would have begun.
+/// The plan with assignments by forecast start, so that a moved task enters another queue at its former start.
 fn by_start(plan: &Plan, forecast: &Forecast) -> Plan {
     let mut sorted = plan.clone();
     let start = |a: &Assignment| forecast.times[a.task.index()].0;
@@ -95,9 +97,14 @@ fn by_start(plan: &Plan, forecast: &Forecast) -> Plan {
     sorted
 }
 
-/// The tasks that hold up the end, by their places in a plan sorted by begin: what ends last, what that
-/// waited for longest, and so on. Left out is what cannot be moved one by one.
-fn holding_up(context: &PlanningContext<'_, '_>, plan: &Plan, forecast: &Forecast) -> Vec<usize> {
+/// Critical path of a forecast, as positions in a plan sorted by start: the task that ends last, the one it waited for
+/// longest (parent, previous task of its processors, or holder of a pool), and so on. Tasks that cannot be moved one by
+/// one are left out.
+fn critical_tasks(
+    context: &PlanningContext<'_, '_>,
+    plan: &Plan,
+    forecast: &Forecast,
+) -> Vec<usize> {
     let end = |at: &usize| forecast.times[plan.assignments[*at].task.index()].1;
     let pools = uses_of_pools(context.now, plan);
     let mut place = vec![usize::MAX; forecast.times.len()];
@@ -114,9 +121,9 @@ fn holding_up(context: &PlanningContext<'_, '_>, plan: &Plan, forecast: &Forecas
         let shares = |a: &Assignment| a.procs.iter().any(|p| procs.contains(p));
         let before = plan.assignments[..at].iter().rposition(shares);
         let parents = context.problem.workflow().predecessors(*task);
-        // What is done has no place, and what begins as soon comes later in the plan.
+        // Finished tasks have no position; a parent of the same start may come later in the plan.
         let parents = parents.map(|(parent, _)| place[parent.index()]).filter(|&p| p < at);
-        // Who gave back of a pool when this one began.
+        // Tasks that released a pool when this one began.
         let start = forecast.times[task.index()].0;
         let gave = (0..at).filter(|&other| {
             let shared = || pools[other].iter().any(|pool| pools[at].contains(pool));
@@ -145,7 +152,8 @@ fn is_movable(assignment: &Assignment, now: &Situation) -> bool {
         && matches!(now.task(assignment.task), TaskState::Waiting | TaskState::Placed { .. })
 }
 
-/// Of every host the processor that has least to do while a task runs; where that is soonest over first.
+/// Candidate processors for a task: of every host the one with the least work while the task runs, ordered by that work
+/// plus the run time of the task there. Ties: lower processor.
 fn elsewhere(
     context: &PlanningContext<'_, '_>,
     plan: &Plan,

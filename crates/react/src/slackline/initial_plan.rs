@@ -7,8 +7,8 @@ use super::level_model::LevelModel;
 use super::rollouts::{self, Choice};
 use super::search::sort;
 use super::{
-    DRAWS, FIRST, FIRST_GAIN, FIRST_LASTS, HORIZON, LOOKS, NEAR_TIE, SHORTLIST, STATIC, Slackline,
-    WINDOWS,
+    DRAWS, EVALUATIONS, FIRST, FIRST_GAIN, FIRST_LASTS, HORIZON, NEAR_TIE, SHORTLIST, STATIC,
+    Slackline, WINDOWS,
 };
 use crate::plan_simulator::LevelForecast;
 use crate::policy::{Decision, Plan};
@@ -39,9 +39,9 @@ impl Slackline {
         self.baseline.begin(now);
         self.level_model.begin(peak, &now.view, now.now);
         let seconds = best.forecast.makespan - now.now;
-        self.least_period = (seconds / LOOKS).max(f64::MIN_POSITIVE);
+        self.least_period = (seconds / EVALUATIONS).max(f64::MIN_POSITIVE);
         self.period = self.least_period;
-        self.last_look = now.now;
+        self.last_evaluation = now.now;
         self.adopt(&context, best, decisions);
         Ok(())
     }
@@ -122,5 +122,5 @@ impl Slackline {
 fn first_courses(now: &Situation, levels: &Levels, length: f64) -> Vec<LevelForecast> {
     let Some((date, _)) = &levels.later else { return vec![LevelForecast::lasting(now)] };
     let (mean, until) = (date - now.now, now.now + HORIZON * length);
-    (0..DRAWS).map(|draw| LevelModel::first_course(now, mean, until, draw as u64)).collect()
+    (0..DRAWS).map(|draw| LevelModel::draw_first_forecast(now, mean, until, draw as u64)).collect()
 }

@@ -1,6 +1,6 @@
-//! Habits: what is done between two looks when something happens. In a restless world a plan that is
-//! changed as things come is worth more than what becomes of it if it is not; roll-outs that follow the
-//! habit too see that, and take it up or give it up at looks.
+//! Interim policies: methods that react to events between two evaluations. Where levels change often, a plan that is
+//! adapted in between ends sooner than the same plan left alone. Rollouts simulate the interim policy with the plan and
+//! so measure its worth; it is adopted and dropped at evaluations.
 
 use super::context::PlanningContext;
 use super::forecast::Forecast;
@@ -12,19 +12,22 @@ use crate::policy::{Decision, Event, Policy};
 use crate::replanning;
 use crate::situation::Situation;
 
-/// Times between looks that pass at least between two changes of mind.
-const REPLANNING: f64 = 0.25;
-const COSTING: f64 = 1.0;
+/// Least time between two re-plannings, in times between evaluations.
+const HEFT_PAUSE: f64 = 0.25;
+const GTP_PAUSE: f64 = 1.0;
 
 /// Least gain of HEFT's plan of the rest, as a share of the remaining time.
 const GAIN: f64 = 0.01;
 
-/// A roll-out that follows a habit takes about as long as this many that do not, and all that are tried at a
-/// look as this many.
+/// Effort of a rollout with an interim policy, and of all that an evaluation tries (two plans, each with every interim
+/// policy), in rollouts without one.
 pub(super) const COST: usize = 2;
-pub(super) const WORTH: usize = 2 * InterimKind::ALL.len() * COST;
+pub(super) const COST_OF_ALL: usize = 2 * InterimKind::ALL.len() * COST;
 
-/// Ways of changing one's mind.
+/// Tasks that are planned again in about the time in which a rollout follows one.
+const PLANNED_PER_FOLLOWED: usize = 16;
+
+/// Methods of re-planning between evaluations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum InterimKind {
     /// HEFT plans the rest for the levels as they are; that is followed where it ends sooner.
@@ -50,14 +53,15 @@ enum Method {
     Gtp(Gtp),
 }
 
-/// A habit from some plan on.
+/// An interim policy that starts from some plan.
 #[derive(Clone)]
 pub(super) struct InterimPolicy {
     method: Method,
-    /// Seconds between two changes of mind.
+    /// Least seconds between two re-plannings.
     pause: f64,
+    /// Date of the last one.
     last: f64,
-    /// Tasks that were planned.
+    /// Tasks planned so far, summed over re-plannings.
     planned: usize,
 }
 
@@ -69,9 +73,9 @@ impl InterimPolicy {
         }
     }
 
-    /// Effort so far, in tasks that roll-outs follow.
+    /// Effort so far, in tasks followed by rollouts.
     pub(super) fn effort(&self) -> usize {
-        self.planned / 16
+        self.planned / PLANNED_PER_FOLLOWED
     }
 }
 
@@ -88,7 +92,7 @@ impl Policy for InterimPolicy {
     fn react(&mut self, _: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         self.last = now.now;
         self.planned += now.tasks.open();
-        // Where there is no plan what is under way continues.
+        // Without a new plan the present one continues.
         let _ = match &mut self.method {
             Method::Heft(aheft) => aheft.reconsider(now, decisions),
             Method::Gtp(gtp) => gtp.reschedule(now, decisions),
@@ -97,7 +101,7 @@ impl Policy for InterimPolicy {
 }
 
 impl Slackline {
-    /// A habit from a choice on.
+    /// An interim policy that starts from the plan of a choice.
     pub(super) fn interim_policy(
         &self,
         kind: InterimKind,
@@ -108,13 +112,13 @@ impl Slackline {
         let (method, pause) = match kind {
             InterimKind::Heft => {
                 let schedule = schedule_of(context.problem, &choice.plan, &choice.forecast);
-                (Method::Heft(Aheft::going_on(schedule, transfers, GAIN)), REPLANNING)
+                (Method::Heft(Aheft::continuing(schedule, transfers, GAIN)), HEFT_PAUSE)
             }
             InterimKind::Gtp => {
                 let variant =
                     Variant { copies: true, rewind: true, transfers, ..Variant::default() };
                 let places = places(&choice.plan, context.now.tasks.len());
-                (Method::Gtp(Gtp::going_on(variant, self.rank.clone(), places)), COSTING)
+                (Method::Gtp(Gtp::continuing(variant, self.rank.clone(), places)), GTP_PAUSE)
             }
         };
         let (pause, last) = (pause * self.least_period, f64::NEG_INFINITY);
@@ -145,7 +149,7 @@ impl Slackline {
         found
     }
 
-    /// Whether what happens is left to the habit.
+    /// Whether these events are left to the interim policy.
     pub(super) fn is_left_to_interim_policy(&mut self, events: &[Event], now: &Situation) -> bool {
         !events.contains(&Event::WakeUp)
             && self
@@ -155,7 +159,7 @@ impl Slackline {
     }
 
     /// Response of the interim policy to events.
-    pub(super) fn go_on(
+    pub(super) fn react_in_between(
         &mut self,
         events: &[Event],
         now: &Situation,
@@ -164,7 +168,7 @@ impl Slackline {
         let Some(interim_policy) = &mut self.interim_policy else { return };
         interim_policy.react(events, now, decisions);
         if let Some(Decision::Adopt(plan)) = decisions.last() {
-            // Nothing is late before the next look.
+            // Due dates are of the old plan: nothing is late before the next evaluation.
             self.due.fill(f64::INFINITY);
             self.note(plan.clone());
         }

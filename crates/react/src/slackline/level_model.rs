@@ -3,7 +3,7 @@
 //! the weight of the present one over the time of the plan. Later levels are drawn from observed changes: of this
 //! resource, and of all of its kind. (Levels from before the first change are no evidence: all may have begun at their
 //! peak.) Levels that change often may still change little: where steps are small beside the distance between levels, a
-//! slow host stays slow through many of them ([`Levels::keeps`]). Possible futures are drawn from the same model:
+//! slow host stays slow through many of them ([`Levels::persistence`]). Possible futures are drawn from the same model:
 //! lifetimes of that mean, and after each a step that hosts at about that level were seen to take. In real runs levels
 //! are not observed but learnt from run times. The first one learnt of a host, or of a connection, is no change: it may
 //! have held from the start, and says nothing of others.
@@ -17,46 +17,49 @@ use slackline_model::problem::View;
 use slackline_model::rng::{Stream, stream};
 use slackline_model::{HostId, approx};
 
-/// Changes that the mean over all resources of a kind counts for against a resource's own.
+/// Weight of the mean over all resources of a kind, in changes of one resource: its own mean counts by its own changes.
 const PRIOR: f64 = 4.0;
 
-/// Weight of the latest look in the rate of change, once there have been a few.
+/// Weight of the latest evaluation in the moving averages of rate and span, from the fourth evaluation on.
 const RECENT: f64 = 0.3;
 
-/// A host that falls below this share of its level is stopped: it is given until the next look to
-/// come back.
+/// A host whose level falls below this share of the one before has stalled. Plans still count on it until the next
+/// evaluation, for short stalls are common.
 const STALLED: f64 = 0.02;
 
-/// Changes that are remembered to draw from.
+/// Changes remembered, of all hosts together.
 const REMEMBERED: usize = 256;
 
-/// A change is drawn from those that began at about the same level: this part of all, at least so
-/// many.
+/// A change is drawn from those that began at about the same level: one in `LIKE.0` of those remembered, and at least
+/// `LIKE.1` of them.
 const LIKE: (usize, usize) = (4, 6);
 
-/// Changes to a level of its own that count before any is seen, and how much of a level is kept at most.
+/// Prior of the persistence of levels: so many changes to an independent level count before any is seen. `KEPT` is the
+/// most that persistence can be, so that levels always revert in the end.
 const UNRELATED: f64 = 3.0;
 const KEPT: f64 = 0.95;
 
-/// Changes that have to be learnt before they tell what others will do.
+/// Changes learnt from run times that are put down to single hosts; from the next one on they count as changes of levels.
 const LEARNT: usize = 3;
 
-/// Changes of one host that a course has at most.
-const COURSE: usize = 64;
+/// Most changes of one host in a drawn forecast.
+const MOST_CHANGES: usize = 64;
 
 /// Observed levels of hosts and of the network.
 #[derive(Debug, Default)]
 pub(super) struct LevelModel {
     peak: Option<View>,
     seen: Option<View>,
-    /// Per host: whether it stood still at the last look.
+    /// Per host: whether it had stalled at the last evaluation.
     stalled: Vec<bool>,
+    /// Date of the last evaluation.
     at: f64,
-    looks: f64,
+    /// Number of evaluations.
+    evaluations: f64,
     hosts: Levels,
     pairs: Levels,
     changes: Changes,
-    /// Hosts and pairs of which a run has taught something at an earlier look.
+    /// Hosts and pairs whose levels were learnt from run times at an earlier evaluation.
     judged: Judged,
 }
 
@@ -65,7 +68,7 @@ pub(super) struct LevelModel {
 struct Judged {
     hosts: Vec<bool>,
     pairs: Vec<bool>,
-    /// Per host: whether it was last learnt to be slower than thought; and how often hosts changed the other way.
+    /// Per host: whether the last move of its learned level was downwards. `changes` counts reversals, over all hosts.
     slower: Vec<bool>,
     changes: usize,
 }
@@ -73,7 +76,7 @@ struct Judged {
 /// The levels that resources of one kind have changed to, as shares of their peaks.
 #[derive(Debug, Default)]
 struct Levels {
-    /// Changes of one of them per second, and seconds between looks.
+    /// Moving averages: changes of one of them per second, and seconds between evaluations.
     rate: f64,
     span: f64,
     /// Per resource: their sum and number.
@@ -81,7 +84,7 @@ struct Levels {
     all: (f64, f64),
     /// The squares of these changes.
     steps: f64,
-    /// All levels at looks: how many, their sum, and that of their squares.
+    /// All levels at evaluations: how many, their sum, and that of their squares.
     seen: (f64, f64, f64),
 }
 
@@ -100,9 +103,10 @@ impl Levels {
         self.steps += (level - before) * (level - before);
     }
 
-    /// Share of a level's deviation from the mean that remains after a change: 0 where levels are drawn independently,
-    /// nearly 1 where they move in small steps. Two independent levels are twice the variance apart, squared.
-    fn keeps(&self) -> f64 {
+    /// Share of a level's deviation from the mean that remains after a change: 0 where levels are drawn independently (and
+    /// where nothing is seen yet), nearly 1 where they move in small steps. The mean squared distance of two independent
+    /// levels is twice the variance.
+    fn persistence(&self) -> f64 {
         let (count, sum, squares) = self.seen;
         let apart = 2.0 * (squares / count - (sum / count) * (sum / count));
         if count == 0.0 || apart <= 1e-9 {
@@ -112,17 +116,21 @@ impl Levels {
         (1.0 - redrawn).clamp(0.0, KEPT)
     }
 
-    /// Rate per second at which levels revert to the mean; over one interval as much as the changes between evaluations
-    /// show.
-    fn forgets(&self) -> f64 {
+    /// Rate per second at which levels revert to the mean: exponential, with the loss of one mean span between evaluations
+    /// equal to the share that changed times what a change does not keep.
+    fn reversion_rate(&self) -> f64 {
         let changed = -(-self.rate * self.span).exp_m1();
-        if changed > 0.0 { -(-changed * (1.0 - self.keeps())).ln_1p() / self.span } else { 0.0 }
+        if changed > 0.0 {
+            -(-changed * (1.0 - self.persistence())).ln_1p() / self.span
+        } else {
+            0.0
+        }
     }
 
-    /// Of `all` some have changed in a span.
+    /// Takes in that `changed` of `all` resources have changed in `span` seconds.
     fn count(&mut self, changed: f64, all: f64, span: f64, looks: f64) {
         if all > 0.0 {
-            // A share 1 - exp(-rate span) of the resources changes in a span.
+            // A share 1 - exp(-rate span) of the resources changes in a span; a share of 1 would be an infinite rate.
             let share = f64::min(changed / all, 0.95);
             let rate = -(1.0 - share).ln() / span;
             let weight = (1.0 / looks).max(RECENT);
@@ -133,21 +141,21 @@ impl Levels {
 
     /// Mean lifetime of a level, if steps are as large as those observed at evaluations.
     fn lifetime(&self) -> f64 {
-        (1.0 - self.keeps()) * inverse(self.forgets())
+        (1.0 - self.persistence()) * inverse(self.reversion_rate())
     }
 
-    /// Mean over a span of the chance that a present level still holds.
+    /// Mean over a span of the chance that a present level still holds: (1 - e^-x) / x, near 1 for small x.
     fn trust(&self, span: f64) -> f64 {
-        let changes = self.forgets() * span.max(0.0);
+        let changes = self.reversion_rate() * span.max(0.0);
         if changes > 1e-6 { -(-changes).exp_m1() / changes } else { 1.0 }
     }
 
     /// Expected next level of a resource, where others change to the given mean.
     fn next(&self, index: usize, others: Option<f64>) -> Option<f64> {
-        let ((own, times), keeps) = (self.own[index], self.keeps());
-        // One step does not lead there where steps are small.
+        let ((own, times), persistence) = (self.own[index], self.persistence());
+        // Where steps are small, one change does not reach the mean of changes: the rest stays near the mean level seen.
         let all = self.seen.1 / self.seen.0;
-        let others = others.map(|others| others + keeps * (all - others));
+        let others = others.map(|others| others + persistence * (all - others));
         others.map(|others| (own + PRIOR * others) / (times + PRIOR))
     }
 
@@ -160,10 +168,10 @@ impl Levels {
 /// From which levels hosts have changed to which.
 #[derive(Debug, Default)]
 struct Changes {
-    /// By the level before.
+    /// Those of `ring`, by the level before.
     sorted: Vec<(f64, f64)>,
-    /// The oldest is replaced next.
-    oldest: Vec<(f64, f64)>,
+    /// Ring buffer of (level before, level after): once full, the one at `next` is the oldest and replaced.
+    ring: Vec<(f64, f64)>,
     next: usize,
     /// The least and the greatest level of all.
     range: (f64, f64),
@@ -172,15 +180,15 @@ struct Changes {
 impl Changes {
     fn add(&mut self, change: (f64, f64)) {
         let (least, most) = (change.0.min(change.1), change.0.max(change.1));
-        self.range = if self.oldest.is_empty() {
+        self.range = if self.ring.is_empty() {
             (least, most)
         } else {
             (self.range.0.min(least), self.range.1.max(most))
         };
-        if self.oldest.len() < REMEMBERED {
-            self.oldest.push(change);
+        if self.ring.len() < REMEMBERED {
+            self.ring.push(change);
         } else {
-            let gone = std::mem::replace(&mut self.oldest[self.next], change);
+            let gone = std::mem::replace(&mut self.ring[self.next], change);
             self.next = (self.next + 1) % REMEMBERED;
             if let Some(at) = self.sorted.iter().position(|c| *c == gone) {
                 self.sorted.remove(at);
@@ -190,7 +198,7 @@ impl Changes {
         self.sorted.insert(at, change);
     }
 
-    /// The changes of those at about a level.
+    /// The changes that began at about a level.
     fn like(&self, level: f64) -> &[(f64, f64)] {
         let all = self.sorted.len();
         let like = (all / LIKE.0).max(LIKE.1).min(all);
@@ -199,16 +207,17 @@ impl Changes {
         &self.sorted[from..from + like]
     }
 
-    /// A level that one at this level may change to, of which so much is kept.
-    fn draw(&self, level: f64, keeps: f64, draws: &mut Stream) -> Option<f64> {
+    /// A random next level after `level`: that of a similar change, moved towards `level` by `persistence` on a log scale,
+    /// within the range of levels seen.
+    fn draw(&self, level: f64, persistence: f64, draws: &mut Stream) -> Option<f64> {
         let like = self.like(level);
         (!like.is_empty()).then(|| {
             let (before, after) = like[draws.random_range(0..like.len())];
-            (after * (level / before).powf(keeps)).clamp(self.range.0, self.range.1)
+            (after * (level / before).powf(persistence)).clamp(self.range.0, self.range.1)
         })
     }
 
-    /// The mean of these levels.
+    /// The mean of the levels that follow about this level.
     fn mean(&self, level: f64) -> Option<f64> {
         let like = self.like(level);
         let sum: f64 = like.iter().map(|change| change.1).sum();
@@ -221,7 +230,7 @@ fn inverse(rate: f64) -> f64 {
 }
 
 /// Duration drawn from the exponential law.
-fn lasts(mean: f64, draws: &mut Stream) -> f64 {
+fn exponential(mean: f64, draws: &mut Stream) -> f64 {
     -mean * (1.0 - draws.random::<f64>()).ln()
 }
 
@@ -232,7 +241,7 @@ fn normal(draws: &mut Stream) -> f64 {
 }
 
 impl LevelModel {
-    /// The first look, on a platform with this peak.
+    /// Takes in the first view, at the date `now`. `peak` has the nominal bandwidths.
     pub(super) fn begin(&mut self, peak: View, view: &View, now: f64) {
         self.hosts.own = vec![(0.0, 0.0); view.availability.len()];
         self.pairs.own = vec![(0.0, 0.0); view.network.bandwidth.len()];
@@ -243,7 +252,7 @@ impl LevelModel {
         self.judged.slower = vec![false; view.availability.len()];
         self.judged.pairs = vec![false; view.network.bandwidth.len()];
         self.at = now;
-        self.looks = 1.0;
+        self.evaluations = 1.0;
     }
 
     /// The level at which a host was last seen.
@@ -251,30 +260,30 @@ impl LevelModel {
         self.seen.as_ref()?.availability.get(host.index()).copied()
     }
 
-    /// The view, with earlier levels for hosts that stand still now and did not at the last evaluation; none where
-    /// there is no such host. A host that has gone reports so itself.
-    pub(super) fn patient(&mut self, view: &View) -> Option<View> {
+    /// The view, with their last levels for hosts that have stalled since the last evaluation; none where there is no
+    /// such host. (The loss of a host is an event of its own, and not a stall.)
+    pub(super) fn bridge_stalls(&mut self, view: &View) -> Option<View> {
         let seen = self.seen.as_ref()?;
-        let mut patient: Option<View> = None;
+        let mut bridged: Option<View> = None;
         for (host, (&before, &after)) in
             seen.availability.iter().zip(&view.availability).enumerate()
         {
             let stalls = after > 0.0 && after < STALLED * before;
             if stalls && !self.stalled[host] {
-                patient.get_or_insert_with(|| view.clone()).availability[host] = before;
+                bridged.get_or_insert_with(|| view.clone()).availability[host] = before;
             }
             self.stalled[host] = stalls;
         }
-        patient
+        bridged
     }
 
-    /// Whether what is told of a host now is the first that a run has taught of it.
+    /// Whether the figure learned of a host from run times is the first one.
     pub(super) fn is_first(&self, host: HostId, taught: &LearnedFigures) -> bool {
         taught.hosts.contains_key(&host) && self.judged.hosts.get(host.index()) == Some(&false)
     }
 
-    /// A further look; true when something has changed since the last.
-    pub(super) fn look(&mut self, view: &View, now: f64, taught: &LearnedFigures) -> bool {
+    /// Takes in the view of a later evaluation; true when something has changed since the last.
+    pub(super) fn observe(&mut self, view: &View, now: f64, taught: &LearnedFigures) -> bool {
         let (Some(seen), Some(peak)) = (&self.seen, &self.peak) else { return false };
         let compare = |(changed, all): &mut (f64, f64), before: f64, after: f64| {
             let known = before.is_finite() && after.is_finite();
@@ -288,14 +297,14 @@ impl LevelModel {
         for (index, (&before, &after)) in
             seen.availability.iter().zip(&view.availability).enumerate()
         {
-            // A host that is lost tells nothing of the levels of others.
+            // A host that is lost is no evidence of the levels of others.
             if after > 0.0 {
                 self.hosts.note(after);
             }
             let host = HostId::new(index);
             let learnt = taught.hosts.contains_key(&host) && !approx::eq(before, after);
             let again = learnt && {
-                // The same way as before is the same change, better known.
+                // A move in the same direction as before is the same change, better known.
                 let slower = std::mem::replace(&mut self.judged.slower[index], after < before);
                 slower == (after < before) || self.is_first(host, taught)
             };
@@ -332,9 +341,9 @@ impl LevelModel {
         }
         let span = now - self.at;
         if span > 0.0 {
-            self.hosts.count(hosts.0, hosts.1, span, self.looks);
-            self.pairs.count(pairs.0, pairs.1, span, self.looks);
-            self.looks += 1.0;
+            self.hosts.count(hosts.0, hosts.1, span, self.evaluations);
+            self.pairs.count(pairs.0, pairs.1, span, self.evaluations);
+            self.evaluations += 1.0;
             self.at = now;
         }
         for (host, _) in taught.hosts.iter().filter(|(_, level)| level.is_sure()) {
@@ -346,12 +355,16 @@ impl LevelModel {
 
     /// Mean time for which present levels still predict later ones: of hosts where those change, else of the network.
     pub(super) fn lifetime(&self) -> f64 {
-        inverse(if self.hosts.rate > 0.0 { self.hosts.forgets() } else { self.pairs.forgets() })
+        inverse(if self.hosts.rate > 0.0 {
+            self.hosts.reversion_rate()
+        } else {
+            self.pairs.reversion_rate()
+        })
     }
 
-    /// One course that levels may take up to a date. The same situation and number give the same.
-    /// Estimates of run times are wrong by so much.
-    pub(super) fn course(
+    /// A random forecast of levels up to a date; the same situation and number give the same. Run times are estimates
+    /// times log-normal factors of median 1, whose logarithms have the standard deviation `spread`.
+    pub(super) fn draw_forecast(
         &self,
         now: &Situation,
         until: f64,
@@ -360,16 +373,16 @@ impl LevelModel {
     ) -> LevelForecast {
         let mut course = LevelForecast::lasting(now);
         let seed = now.now.to_bits() ^ number;
-        let (mean, keeps) = (self.hosts.lifetime(), self.hosts.keeps());
+        let (mean, persistence) = (self.hosts.lifetime(), self.hosts.persistence());
         for (host, levels) in course.hosts.iter_mut().enumerate() {
             let mut draws = stream(seed, "slackline/levels", host as u64);
             let (mut date, mut level) = (now.now, now.view.availability[host]);
             if level <= 0.0 || !mean.is_finite() {
                 continue;
             }
-            while levels.len() < COURSE {
-                date += lasts(mean, &mut draws);
-                let Some(next) = self.changes.draw(level, keeps, &mut draws) else { break };
+            while levels.len() < MOST_CHANGES {
+                date += exponential(mean, &mut draws);
+                let Some(next) = self.changes.draw(level, persistence, &mut draws) else { break };
                 if date >= until {
                     break;
                 }
@@ -378,7 +391,7 @@ impl LevelModel {
             }
         }
         let mut draws = stream(seed, "slackline/network", 0);
-        let date = now.now + lasts(inverse(self.pairs.forgets()), &mut draws);
+        let date = now.now + exponential(inverse(self.pairs.reversion_rate()), &mut draws);
         if date < until {
             course.network.push((date, self.settled(&now.view).network));
         }
@@ -386,17 +399,16 @@ impl LevelModel {
             let mut draws = stream(seed, "slackline/run times", 0);
             let factor = |task| {
                 let drawn = (spread * normal(&mut draws)).exp();
-                if Estimates::is_told(now, task) { 1.0 } else { drawn }
+                if Estimates::is_known(now, task) { 1.0 } else { drawn }
             };
             course.factors = now.workflow.tasks().map(factor).collect();
         }
         course
     }
 
-    /// One course from the start, when nobody has seen a change: levels that differ last about so long
-    /// on average, in some courses a quarter of it and in some four times as long, and give way to those of other
-    /// hosts.
-    pub(super) fn first_course(
+    /// A random forecast from the start, before any change was seen. A level exponential `mean` seconds on average (in one
+    /// forecast of three a quarter of that, in one four times), and is followed by the present level of a random host.
+    pub(super) fn draw_first_forecast(
         now: &Situation,
         mean: f64,
         until: f64,
@@ -408,10 +420,10 @@ impl LevelModel {
         let seen: Vec<f64> = seen.filter(|&level| level > 0.0).collect();
         for (host, levels) in course.hosts.iter_mut().enumerate() {
             let mut draws = stream(number, "slackline/first levels", host as u64);
-            let mut date = now.now + lasts(mean, &mut draws);
-            while levels.len() < COURSE && date < until && now.view.availability[host] > 0.0 {
+            let mut date = now.now + exponential(mean, &mut draws);
+            while levels.len() < MOST_CHANGES && date < until && now.view.availability[host] > 0.0 {
                 levels.push((date, seen[draws.random_range(0..seen.len())]));
-                date += lasts(mean, &mut draws);
+                date += exponential(mean, &mut draws);
             }
         }
         course
@@ -431,7 +443,7 @@ impl LevelModel {
         };
         let trust = self.hosts.trust(span);
         for (index, level) in expected.availability.iter_mut().enumerate() {
-            // A host that is gone stays gone.
+            // A host that is down stays down.
             if *level > 0.0 {
                 let next = self.hosts.next(index, self.changes.mean(*level));
                 *level = draw(*level, next, trust);
@@ -469,32 +481,32 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_is_believed() {
+    fn constant_levels_are_trusted() {
         let mut level_model = LevelModel::default();
         level_model.begin(view([1.0, 1.0]), &view([0.5, 1.0]), 0.0);
-        assert!(!level_model.look(&view([0.5, 1.0]), 1.0, &LearnedFigures::default()));
+        assert!(!level_model.observe(&view([0.5, 1.0]), 1.0, &LearnedFigures::default()));
         assert_eq!(level_model.expect(&view([0.5, 1.0]), 10.0).availability, [0.5, 1.0]);
     }
 
     #[test]
-    fn who_stands_still_is_given_until_the_next_look() {
+    fn a_stall_counts_from_the_second_evaluation_on() {
         let mut level_model = LevelModel::default();
         level_model.begin(view([1.0, 1.0]), &view([1.0, 0.5]), 0.0);
-        let patient = level_model.patient(&view([0.001, 0.2])).map(|view| view.availability);
-        assert_eq!(patient, Some(vec![1.0, 0.2]));
-        assert_eq!(level_model.patient(&view([0.001, 0.2])), None);
-        assert_eq!(level_model.patient(&view([1.0, 0.2])), None);
-        assert!(level_model.patient(&view([0.001, 0.2])).is_some());
+        let bridged = level_model.bridge_stalls(&view([0.001, 0.2])).map(|view| view.availability);
+        assert_eq!(bridged, Some(vec![1.0, 0.2]));
+        assert_eq!(level_model.bridge_stalls(&view([0.001, 0.2])), None);
+        assert_eq!(level_model.bridge_stalls(&view([1.0, 0.2])), None);
+        assert!(level_model.bridge_stalls(&view([0.001, 0.2])).is_some());
     }
 
-    /// Sixty looks at two hosts, a second apart.
+    /// Sixty evaluations of two hosts, a second apart.
     fn watched(level: impl Fn(usize, usize) -> f64) -> LevelModel {
         let mut level_model = LevelModel::default();
         level_model.begin(view([1.0, 1.0]), &view([level(0, 0), level(0, 1)]), 0.0);
-        for look in 1..60 {
-            level_model.look(
-                &view([level(look, 0), level(look, 1)]),
-                look as f64,
+        for step in 1..60 {
+            level_model.observe(
+                &view([level(step, 0), level(step, 1)]),
+                step as f64,
                 &LearnedFigures::default(),
             );
         }
@@ -505,44 +517,44 @@ mod tests {
     fn a_slow_host_whose_level_trembles_stays_slow() {
         let mut draws = stream(1, "test", 0);
         let noise: Vec<f64> = (0..120).map(|_| 0.01 * draws.random::<f64>()).collect();
-        let steady = watched(|look, host| [0.3, 0.9][host] + noise[2 * look + host]);
-        // Every level changes at every look, and yet tells what comes for many.
-        assert!(steady.hosts.keeps() > 0.9);
+        let steady = watched(|step, host| [0.3, 0.9][host] + noise[2 * step + host]);
+        // Every level changes at every evaluation, and yet predicts many later ones.
+        assert!(steady.hosts.persistence() > 0.9);
         assert!(steady.lifetime() > 6.0, "{}", steady.lifetime());
         let later = steady.expect(&view([0.3, 0.9]), 3.0).availability;
         assert!(later[0] < 0.4 && later[1] > 0.8, "{later:?}");
         // And so in what is drawn.
         for _ in 0..100 {
-            let next = steady.changes.draw(0.3, steady.hosts.keeps(), &mut draws);
+            let next = steady.changes.draw(0.3, steady.hosts.persistence(), &mut draws);
             assert!(next.is_some_and(|level| (0.25..0.35).contains(&level)), "{next:?}");
         }
     }
 
     #[test]
-    fn levels_drawn_anew_tell_nothing_of_each_other() {
+    fn independent_levels_do_not_persist() {
         let mut draws = stream(2, "test", 0);
         let levels: Vec<f64> = (0..120).map(|_| 0.1 + 0.9 * draws.random::<f64>()).collect();
-        let restless = watched(|look, host| levels[2 * look + host]);
-        assert!(restless.hosts.keeps() < 0.2, "{}", restless.hosts.keeps());
+        let restless = watched(|step, host| levels[2 * step + host]);
+        assert!(restless.hosts.persistence() < 0.2, "{}", restless.hosts.persistence());
         assert!(restless.lifetime() < 1.0);
     }
 
     #[test]
-    fn what_passes_is_drawn_to_the_mean() {
+    fn levels_that_change_revert_to_the_mean() {
         let mut level_model = LevelModel::default();
         level_model.begin(view([1.0, 1.0]), &view([1.0, 1.0]), 0.0);
-        assert!(level_model.look(&view([0.2, 1.0]), 1.0, &LearnedFigures::default()));
-        // One of two hosts changed in a second: rate ln 2, all of it at the first look.
+        assert!(level_model.observe(&view([0.2, 1.0]), 1.0, &LearnedFigures::default()));
+        // One of two hosts changed in a second: rate ln 2, all of it at the first evaluation.
         // Over 10 s the trust is (1 - 2^-10) / (10 ln 2) = 0.144. Hosts change to 0.2.
         let trust = (1.0 - 0.5f64.powi(10)) / (10.0 * 2.0f64.ln());
         let levels = level_model.expect(&view([0.2, 1.0]), 10.0).availability;
         assert!((levels[0] - 0.2).abs() < 1e-12);
         assert!((levels[1] - (0.2 + 0.8 * trust)).abs() < 1e-12);
         // Back at 1 after another second: changes to 0.2 and 1, so 0.6 on average.
-        level_model.look(&view([1.0, 1.0]), 2.0, &LearnedFigures::default());
+        level_model.observe(&view([1.0, 1.0]), 2.0, &LearnedFigures::default());
         let levels = level_model.expect(&view([1.0, 1.0]), 10.0).availability;
         assert!((levels[1] - (0.6 + 0.4 * trust)).abs() < 1e-12);
-        // A host that is gone stays gone.
+        // A host that is down stays down.
         assert_eq!(level_model.expect(&view([0.0, 1.0]), 10.0).availability[0], 0.0);
     }
 
@@ -554,16 +566,16 @@ mod tests {
         let of = |value, samples| Figure { value, samples, error: 0.0 };
         taught.hosts.insert(HostId(0), of(0.25, 2));
         taught.hosts.insert(HostId(1), of(1.0, 3));
-        assert!(level_model.look(&view([0.25, 1.0]), 1.0, &taught), "it is news all the same");
+        assert!(level_model.observe(&view([0.25, 1.0]), 1.0, &taught), "it is news all the same");
         assert_eq!(level_model.lifetime(), f64::INFINITY);
         assert_eq!(level_model.expect(&view([0.25, 1.0]), 10.0).availability, [0.25, 1.0]);
         // One that was known to be quick has changed, which says nothing yet of the other; again and again does.
-        for (look, (level, passes)) in
+        for (step, (level, passes)) in
             [(0.5, false), (1.0, false), (0.5, false), (1.0, true)].into_iter().enumerate()
         {
             taught.hosts.insert(HostId(1), of(level, 8));
-            assert!(level_model.look(&view([0.25, level]), 2.0 + look as f64, &taught));
-            assert_eq!(level_model.lifetime().is_finite(), passes, "{look}");
+            assert!(level_model.observe(&view([0.25, level]), 2.0 + step as f64, &taught));
+            assert_eq!(level_model.lifetime().is_finite(), passes, "{step}");
         }
     }
 }

@@ -7,28 +7,28 @@
 //!   counts with such queues while it places tasks (`contended`).
 //! - *Tasks migrate for tiny gains.* A new plan is taken only if it promises a clear gain over
 //!   keeping the present one; inside it a placed task moves only for a part of its own time.
-//! - *Passing dips are chased.* From the changes seen so far it estimates how long a level tells of what comes,
+//! - *Passing dips are chased.* From the changes seen so far it estimates for how long a level predicts later ones,
 //!   and plans and judges with the levels to expect on average over the rest of the run (`level_model`).
 //! - *A forecast is one future.* What looks better by forecast is followed to its end, as is what is
-//!   under way, under several draws of what levels may do next, by whatever whoever runs the policy
-//!   has handed in for that (`rollouts`). A new plan has to pay on average and may lose next to
+//!   under way, under several draws of what levels may do next, by the simulator that the
+//!   caller has handed in (`rollouts`). A new plan has to pay on average and may lose next to
 //!   nothing under any draw. Without such help, and where a run is too large for it, forecasts decide.
 //! - *Planners never come back to a task.* What holds up the end of a plan is tried elsewhere, by forecast,
 //!   as long as that helps (`improve`).
 //! - *A clever first plan is luck.* It begins with what `static` would follow unless another plan
 //!   is clearly better, under the levels seen and when they have passed.
-//! - *A plan is judged as if nobody would change it.* Roll-outs follow habits too, what is done between
-//!   looks when something happens, and take them up where that pays (`interim_policy`).
-//! - *Moves that do not pay go on.* A shadow of `static` is simulated through what was seen so far; where
+//! - *A plan is judged as if it would not change.* Rollouts also follow interim policies, which react between two
+//!   evaluations; one is adopted where that pays (`interim_policy`).
+//! - *Moves that do not pay continue.* A shadow of `static` is simulated through what was seen so far; where
 //!   that is ahead, what it followed is never far (`baseline`).
 //! - *Copies are left unused.* Any complete copy is a source, the nearest first.
 //! - *The window is fixed.* How far ahead inputs travel is chosen with the plan.
-//! - *The period is fixed.* While nothing changes and nothing is late, looks become rarer. A task
+//! - *The period is fixed.* While nothing changes and nothing is late, evaluations become rarer. A task
 //!   that ends later than its forecast and its slack allow calls for an evaluation at once.
 //! - *Finished work is sacred.* Where fetching a result takes longer than making it again nearer
 //!   to its readers, plans that rewind its task are tried too.
 //! - *Others share the platform.* With several workflows open, plans are made and judged for the time
-//!   that each is in the system for its size (`several`).
+//!   that each is in the system for its size (`multi_workflow`).
 //! - *Failures.* What is needed and gone is rewound and re-planned at once, from surviving copies.
 //!
 //! Deterministic. Ties: the candidate that comes first, and the present plan before all others.
@@ -117,19 +117,19 @@ const DRAWS: usize = 12;
 const FEWEST_DRAWS: usize = 3;
 const SHORTLIST: usize = 3;
 
-/// Draws go on for this many times the time that the present plan is expected to take, and
+/// Draws last this many times the time that the present plan is expected to take, and
 /// roll-outs are given up after twice that.
 const HORIZON: f64 = 2.0;
 
-/// Looks per makespan while things change.
-const LOOKS: f64 = 10.0;
+/// Evaluations per makespan while things change.
+const EVALUATIONS: f64 = 10.0;
 
 /// Factor to which the time between evaluations may grow.
 const RARELY: f64 = 3.0;
 
-/// Most looks within any time as long as the run has lasted. This counts only where a run takes several times
-/// as long as forecast, perhaps thousands of times: looks as often as at first would not end.
-const LOOKS_SO_FAR: f64 = 4.0 * LOOKS;
+/// Most evaluations within any time as long as the run has lasted. This counts only where a run takes several times
+/// as long as forecast, perhaps thousands of times: evaluations as often as at first would not end.
+const EVALUATIONS_SO_FAR: f64 = 4.0 * EVALUATIONS;
 
 /// A task is late beyond its slack and this share of the remaining time.
 const LATE: f64 = 0.03;
@@ -165,10 +165,10 @@ pub struct Slackline {
     due: Vec<f64>,
     /// The forecast end of the present plan.
     end: f64,
-    /// Seconds between looks: while things change, and now.
+    /// Seconds between evaluations: while things change, and now.
     least_period: f64,
     period: f64,
-    last_look: f64,
+    last_evaluation: f64,
     /// When work last came in.
     since: f64,
     /// The first plan has been made.
@@ -208,7 +208,7 @@ impl Slackline {
             end: 0.0,
             least_period: 0.0,
             period: 0.0,
-            last_look: 0.0,
+            last_evaluation: 0.0,
             since: 0.0,
             begun: false,
             stranded: false,
@@ -285,7 +285,9 @@ impl Slackline {
         let varies = self.level_model.lifetime().is_finite() || spread > 0.0;
         let draws = if varies { DRAWS } else { 1 };
         let until = now.now + HORIZON * length;
-        (0..draws).map(|draw| self.level_model.course(now, until, draw as u64, spread)).collect()
+        (0..draws)
+            .map(|draw| self.level_model.draw_forecast(now, until, draw as u64, spread))
+            .collect()
     }
 
     /// The plan under way; where that leads nowhere, what `static` would follow from here on.
@@ -333,7 +335,7 @@ impl Slackline {
         let rolls = self.rollouts.affords(now, SHORTLIST) >= FEWEST_DRAWS;
         // Where the effort is used up the last verdict on an interim policy is kept.
         let affords_interim =
-            self.rollouts.affords(now, SHORTLIST + interim_policy::WORTH) >= FEWEST_DRAWS;
+            self.rollouts.affords(now, SHORTLIST + interim_policy::COST_OF_ALL) >= FEWEST_DRAWS;
         let limit = now.now + length * (1.0 - PROMISING);
         let plans = if self.level_model.lifetime().is_finite() {
             vec![self.plan_as_seen(&replanning::rewound(now, &lost), &context)?]
@@ -346,7 +348,7 @@ impl Slackline {
             self.try_rewinding(&context, limit, &mut found)?;
         }
         if rolls {
-            self.add_improved(&context, &keep, improve::AT_A_LOOK, limit, &mut found);
+            self.add_improved(&context, &keep, improve::AT_AN_EVALUATION, limit, &mut found);
         }
         let free = forced || length.is_infinite();
         found.truncate(SHORTLIST);
@@ -434,9 +436,9 @@ impl Slackline {
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
         self.baseline.end();
-        self.level_model.look(&now.view, now.now, &now.taught);
-        self.history.look(now);
-        self.last_look = now.now;
+        self.level_model.observe(&now.view, now.now, &now.taught);
+        self.history.note_network(now);
+        self.last_evaluation = now.now;
         if self.try_restoring(now, decisions)? {
             return Ok(());
         }
@@ -449,17 +451,17 @@ impl Slackline {
         self.level_model.level(host).is_some_and(|seen| (seen > 0.0) != now.computes(host))
     }
 
-    /// Looks only if something has changed or is late; otherwise waits longer for the next time.
-    fn look(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let patient =
-            self.level_model.patient(&now.view).map(|view| Situation { view, ..now.clone() });
-        let waits = patient.is_some();
-        let now = patient.as_ref().unwrap_or(now);
-        let changed = self.level_model.look(&now.view, now.now, &now.taught);
-        self.history.look(now);
+    /// Reconsiders the plan only if something has changed or is late; otherwise waits longer for the next time.
+    fn evaluate(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+        let bridged =
+            self.level_model.bridge_stalls(&now.view).map(|view| Situation { view, ..now.clone() });
+        let waits = bridged.is_some();
+        let now = bridged.as_ref().unwrap_or(now);
+        let changed = self.level_model.observe(&now.view, now.now, &now.taught);
+        self.history.note_network(now);
         let open = now.workflow.tasks().filter(|&t| !now.task(t).is_done());
         let late = open.into_iter().any(|t| self.is_late(t, now));
-        self.last_look = now.now;
+        self.last_evaluation = now.now;
         let wrong = self.estimates.compare(now, &self.history)?;
         if changed || late || wrong {
             self.period = self.least_period;
@@ -515,7 +517,7 @@ impl Policy for Slackline {
         if self.is_left_to_interim_policy(events, now) {
             return true;
         }
-        let rested = now.now - self.last_look > 0.25 * self.least_period;
+        let rested = now.now - self.last_evaluation > 0.25 * self.least_period;
         events.iter().any(|event| match event {
             Event::Start | Event::WakeUp | Event::HostBack(_) => true,
             Event::TaskFinished(task) if rested && self.is_late(*task, now) => true,
@@ -538,7 +540,7 @@ impl Policy for Slackline {
         let grown = events.iter().any(Event::is_growth);
         if grown || !self.begun {
             self.since = now.now;
-            self.interim_policy = None; // it knows nothing of what has come in
+            self.interim_policy = None; // it has no ranks of the new tasks
         }
         let changed = |e: &Event| {
             replanning::is_loss(e) || matches!(e, Event::HostBack(_)) || self.flips(e, now)
@@ -557,16 +559,16 @@ impl Policy for Slackline {
             let cause = if grown { "work has come in" } else { "a host came, went or is stopped" };
             known.and_then(|()| self.respond(cause, now, decisions))
         } else if self.is_left_to_interim_policy(events, now) {
-            return self.go_on(events, now, decisions);
+            return self.react_in_between(events, now, decisions);
         } else {
-            self.look(now, decisions)
+            self.evaluate(now, decisions)
         };
         self.stranded = outcome.is_err();
         if now.tasks.open() == 0 {
             return;
         }
         if self.begun && self.period > 0.0 {
-            let pause = self.period.max((now.now - self.since) / LOOKS_SO_FAR);
+            let pause = self.period.max((now.now - self.since) / EVALUATIONS_SO_FAR);
             decisions.push(Decision::WakeAt(now.now + pause));
         }
     }

@@ -1,4 +1,4 @@
-//! Several workflows at once. When the last of all ends is nobody's wish: what counts is how long
+//! Several workflows at once. The end of the last one is not the objective: what counts is how long
 //! each is in the system for its size, so plans are judged by the sum over open workflows of the
 //! time from arrival to forecast end, over the length of the critical path (the mean TTR).
 //!

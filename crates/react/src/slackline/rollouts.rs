@@ -103,7 +103,7 @@ pub(super) struct Margin {
 }
 
 /// The same for plans that stop something that runs, or forget what is done, and for those that
-/// only place what has not begun: these can be taken back at the next look.
+/// only place what has not begun: these can be taken back at the next evaluation.
 #[derive(Clone, Copy)]
 pub(super) struct Margins {
     pub(super) stopping: Margin,
@@ -160,7 +160,7 @@ impl Rollouts {
         self.left = self.left.saturating_sub(forecasts * now.tasks.open() / LIGHTER);
     }
 
-    /// When a plan would end under one course; nothing where that cannot be told.
+    /// When a plan would end under one course; nothing where it cannot be simulated.
     pub(super) fn ask(
         &mut self,
         now: &Situation,

@@ -9,7 +9,8 @@ use crate::plan_simulator::LevelForecast;
 use crate::policy::Plan;
 use crate::situation::Situation;
 
-/// Roll-outs of one look take at most this part of the effort that is left, but for the fewest draws.
+/// The rollouts of one evaluation take at most one in so many of the followed tasks that are left (but always enough
+/// for the fewest draws).
 const AT_ONCE: usize = 3;
 
 impl Slackline {
@@ -36,7 +37,7 @@ impl Slackline {
             let followed = others.iter().chain((!hopeless).then_some(&kept));
             ours.rollouts.affords(now, followed.map(Choice::cost).sum())
         };
-        // What cannot all be followed is left out from the end: first what only differs in habits.
+        // What cannot all be followed is left out from the end: first what differs only in its interim policy.
         while others.len() > 1 && affords(self, &others) < enough {
             others.pop();
         }
@@ -64,7 +65,7 @@ impl Slackline {
             }
         } else {
             let gain = kept.forecast.makespan - others[0].forecast.makespan;
-            // By forecast a habit is worth nothing.
+            // A forecast does not show the worth of an interim policy.
             let noise = if others[0].stops { self.estimates.noise() } else { 0.0 };
             let clear = gain > noise.max(NEAR_TIE * length);
             let holds = hopeless || clear && self.holds(context, &kept.plan, &others[0], now);

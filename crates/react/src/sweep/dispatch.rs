@@ -215,7 +215,7 @@ impl Queues {
                 LinkOrder::Hybrid(wait) => {
                     let soon = item.planned >= now.now && item.planned <= now.now + wait;
                     if soon && !waits {
-                        // It is looked at again when the output is there, or is late.
+                        // It is checked again when the output is there, or is late.
                         decisions.push(Decision::WakeAt(item.planned + wait.max(1e-3)));
                     }
                     soon

@@ -221,7 +221,7 @@ impl Levels {
         ways
     }
 
-    /// Latency and bandwidth to expect of the link of a cluster; no bandwidth where nobody is
+    /// Latency and bandwidth to expect of the link of a cluster; no bandwidth where no host is
     /// behind it.
     pub(super) fn link(
         &self,

@@ -74,7 +74,7 @@ pub(super) struct Queues {
     pub(super) steals: usize,
     /// Something has gone or come back: queues may lack what others wait for.
     pub(super) disturbed: bool,
-    /// Per cluster: something has happened there since idle hosts and links were last looked at.
+    /// Per cluster: something has happened there since idle hosts and links were last checked.
     pub(super) stirred: Vec<bool>,
     /// Sizes of inputs and outputs of tasks whose outputs have come back.
     pub(super) seen: Vec<(f64, f64)>,
@@ -191,7 +191,7 @@ impl Queues {
                 )
         });
         self.disturbed |= self.is_bounded();
-        self.see_what_lies_there(now);
+        self.forget_dropped_copies(now);
         for event in events {
             match event {
                 Event::WorkflowArrived { .. } | Event::TasksAdded { .. } => {

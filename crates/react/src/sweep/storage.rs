@@ -1,10 +1,10 @@
 //! Storage that does not hold everything: which files make room for others.
 //!
-//! Inputs of running tasks stay, and those of one task that waits, the leader: all of its inputs
-//! come before room is given to others, so that somebody can always begin. Whoever wants room
-//! takes it from the files that no queued task needs, the least recently used first; the leader
-//! also from those that others need, which are then brought again. Outputs go when they have
-//! arrived. Whatever else has gone is seen ([`Queues::see_what_lies_there`]) and brought again.
+//! Inputs of running tasks are never evicted, nor those of one waiting task per cluster, the *leader*: all of its inputs
+//! arrive before others get room, so that some task can always begin. Files that no queued task needs are evicted first,
+//! the least recently used of them before others; for the leader also files that others need, which are then fetched
+//! again. Outputs are dropped once they have been delivered. Copies that the engine dropped are found by
+//! [`Queues::forget_dropped_copies`] and fetched again where they are needed.
 
 use super::queues::{Item, Phase, Queues};
 use crate::policy::Decision;
@@ -12,25 +12,35 @@ use crate::situation::Situation;
 use slackline_model::{FileId, ProcId, TaskId, approx};
 use std::collections::{HashMap, HashSet};
 
+/// Room that is wanted in the storage of a cluster.
+#[derive(Clone, Copy)]
+struct Demand {
+    cluster: usize,
+    bytes: f64,
+    /// Whether files that queued tasks need may be dropped too.
+    leads: bool,
+}
+
 /// The storage of a cluster.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Storage {
-    /// Bytes that it holds; none: any number.
+    /// Its size in bytes; none: unbounded.
     pub(super) capacity: Option<f64>,
-    /// When each file was last brought or read.
+    /// Date at which each file last arrived or was read.
     used_at: HashMap<FileId, f64>,
+    /// The waiting task whose inputs come first.
     leader: Option<TaskId>,
-    /// Outputs that have arrived where they should and need not stay.
+    /// Outputs that have been delivered and can be dropped here.
     pub(super) delivered: Vec<FileId>,
 }
 
 impl Storage {
-    /// An empty storage of so many bytes.
+    /// An empty storage of this size in bytes.
     pub(super) fn new(capacity: Option<f64>) -> Storage {
         Storage { capacity, ..Storage::default() }
     }
 
-    /// A file was brought or is read.
+    /// Notes that a file arrived or is read.
     pub(super) fn touch(&mut self, file: FileId, now: f64) {
         if self.capacity.is_some() {
             self.used_at.insert(file, now);
@@ -44,8 +54,8 @@ impl Queues {
         self.stores.iter().any(|store| store.capacity.is_some())
     }
 
-    /// Removes the copies that the engine dropped to keep to the bounds.
-    pub(super) fn see_what_lies_there(&mut self, now: &Situation) {
+    /// Removes the copies that the engine dropped to keep within the capacities.
+    pub(super) fn forget_dropped_copies(&mut self, now: &Situation) {
         for (index, cluster) in self.clusters.iter().enumerate() {
             // Files in a storage outlast its absence.
             if self.stores[index].capacity.is_some() && now.living_host(cluster.gate).is_some() {
@@ -58,7 +68,7 @@ impl Queues {
         self.clusters[cluster].procs.iter().copied()
     }
 
-    /// Bytes that lie in a cluster, are on their way there, or will be written there.
+    /// Bytes that are in the storage of a cluster, on their way there, or will be written there by running tasks.
     fn taken(&self, now: &Situation, cluster: usize) -> f64 {
         let bytes = |file: FileId| now.workflow.file_bytes(file);
         let kept: f64 = self.lanes[cluster].there.iter().map(|&f| bytes(f)).sum();
@@ -84,14 +94,14 @@ impl Queues {
         let old = self.stores[cluster].leader;
         let leader = match old.filter(|&task| heads().any(|(_, head)| head == task)) {
             Some(task) => Some(task),
-            // An idle host's before a busy one's.
+            // The head of an idle processor's queue before that of a busy one; ties: lower processor.
             None => heads().min_by_key(|&(busy, _)| busy).map(|(_, task)| task),
         };
         self.stores[cluster].leader = leader;
         leader
     }
 
-    /// Makes room for an input, if that can be done; all decisions that takes are added.
+    /// Makes room for an input, if possible; adds the decisions to drop files.
     pub(super) fn make_room(
         &mut self,
         now: &Situation,
@@ -106,11 +116,12 @@ impl Queues {
         // The leader writes too.
         let writes = leader.into_iter().flat_map(|task| now.workflow.outputs(task));
         let more: f64 = writes.chain([item.file]).map(|file| now.workflow.file_bytes(file)).sum();
-        self.free_up(now, item.cluster, more, leader, leads, decisions)
+        let demand = Demand { cluster: item.cluster, bytes: more, leads };
+        self.free_up(now, demand, leader, decisions)
     }
 
-    /// The same for what a task writes, all of whose inputs are there: it comes before the leader, which
-    /// cannot begin yet, and need not wait for room that others hold without using it.
+    /// Makes room for the outputs of a task whose inputs have all arrived. It comes before the leader, which cannot begin
+    /// yet: where it needs that, the inputs of the leader are dropped too.
     pub(super) fn make_room_to_start(
         &mut self,
         now: &Situation,
@@ -123,19 +134,18 @@ impl Queues {
         }
         let more = now.workflow.outputs(task).map(|file| now.workflow.file_bytes(file)).sum();
         let both = self.leader(now, cluster).into_iter().chain([task]);
-        self.free_up(now, cluster, more, both, false, decisions)
-            || self.free_up(now, cluster, more, [task], true, decisions)
+        let demand = Demand { cluster, bytes: more, leads: false };
+        self.free_up(now, demand, both, decisions)
+            || self.free_up(now, Demand { leads: true, ..demand }, [task], decisions)
     }
 
-    /// Drops files until so many more bytes find room, but none that a running task reads or one of those
-    /// that are spared, and those that others wait for only for somebody who `leads`.
+    /// Drops files until a demand is met, but none that a running or spared task reads. Drops nothing and returns false
+    /// where that is not enough.
     fn free_up(
         &mut self,
         now: &Situation,
-        cluster: usize,
-        more: f64,
+        Demand { cluster, bytes: more, leads }: Demand,
         spared: impl IntoIterator<Item = TaskId>,
-        leads: bool,
         decisions: &mut Vec<Decision>,
     ) -> bool {
         let Some(capacity) = self.stores[cluster].capacity else { return true };
@@ -174,7 +184,7 @@ impl Queues {
         for (needed, file) in dropped {
             self.drop_file(cluster, file, decisions);
             if needed {
-                self.bring_again(now, cluster, file);
+                self.fetch_again(now, cluster, file);
             }
         }
         true
@@ -186,8 +196,8 @@ impl Queues {
         decisions.push(Decision::Drop { file, host: self.clusters[cluster].gate });
     }
 
-    /// A file that a queued task still needs has gone.
-    fn bring_again(&mut self, now: &Situation, cluster: usize, file: FileId) {
+    /// Queues a transfer of a file that was dropped and is still needed, unless one is queued already.
+    fn fetch_again(&mut self, now: &Situation, cluster: usize, file: FileId) {
         let reads = |t: &TaskId| now.workflow.inputs(*t).any(|f| f == file);
         let reader = self
             .procs_of(cluster)

@@ -2,7 +2,7 @@
 
 use crate::flat_problem::FlatProblem;
 
-/// See the module's head.
+/// The state of a schedule before a change, compared with the present one position by position.
 pub(super) struct Before {
     /// The cores as they were at the position that is decoded.
     pub(super) cores: Vec<(f64, u32)>,

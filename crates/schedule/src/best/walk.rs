@@ -45,7 +45,7 @@ pub(crate) struct Draft {
     pub(crate) choice: Vec<u32>,
 }
 
-/// See the module's head.
+/// One current schedule, and the moves that change it.
 pub(crate) struct Walk<'c> {
     compact: &'c FlatProblem,
     /// Least time from the end of a task at a bank to the end of the schedule (`task * banks + bank`).

@@ -1,5 +1,5 @@
-//! Heads and tails: how early a task can start at a bank, and how long everything after it still
-//! takes, transfers included.
+//! Heads and tails: the earliest start of a task at a bank (a set of equal processors between which data are free, see
+//! [`FlatProblem`]), and the least time from its end to that of the schedule, transfers included.
 //!
 //! The tail of `t` at `s` is at least, for every child, the best of running it on the spot or
 //! elsewhere after its transfer (the optimistic cost table of PEFT, with the exact transfer time of
@@ -10,12 +10,13 @@
 
 use crate::flat_problem::{FlatProblem, Links};
 
-/// Most relatives that are tried directly; more would make the effort quadratic in hubs.
+/// Most children or parents that are tried on the spot: the list of them is kept sorted by insertion, which is quadratic.
 const MOST_LOCAL: usize = 24;
 
 /// A problem as the bounds see it: the times of tasks at banks, and when banks are free.
 #[derive(Clone, Debug)]
 pub(crate) struct View<'c> {
+    /// The problem as flat arrays.
     pub(crate) compact: &'c FlatProblem,
     /// Least seconds of task x bank, whatever the width; infinite where excluded.
     pub(crate) seconds: Vec<f64>,
@@ -52,7 +53,7 @@ impl Levels {
         levels
     }
 
-    /// Least length of any schedule as far as one task and its relatives go.
+    /// The bound by single tasks: the largest over all tasks of head + seconds + tail at their best bank.
     pub(crate) fn longest(&self, view: &View<'_>) -> f64 {
         let banks = view.compact.banks();
         let through = |i: usize| self.head[i] + view.seconds[i] + self.tail[i];
@@ -79,7 +80,7 @@ impl Levels {
         }
     }
 
-    /// Renews the head of a task from those of its parents.
+    /// Computes the head of a task from those of its parents.
     pub(crate) fn head_of(&mut self, view: &View<'_>, task: usize, scratch: &mut Scratch) {
         let banks = view.compact.banks();
         let Levels { head, .. } = self;
@@ -97,7 +98,7 @@ impl Levels {
             let own = if view.compact.flexible[task] {
                 view.compact.release[task]
             } else {
-                // A task of no length fits beside whatever runs.
+                // A task without length needs no free core.
                 let open =
                     if view.seconds[task * banks + bank] > 0.0 { view.open[bank] } else { 0.0 };
                 view.compact.base(task, bank).max(open)
@@ -111,7 +112,7 @@ impl Levels {
 #[derive(Default)]
 pub(crate) struct Scratch {
     relatives: Vec<u32>,
-    /// `relative x bank`: cost when the relative is anywhere but at the task's bank.
+    /// `relative x bank`: seconds of the relative and beyond it, with the transfer, when it is at any bank but the task's.
     remote: Vec<f64>,
     banks: usize,
     order: Vec<u32>,
@@ -137,7 +138,7 @@ impl Scratch {
             let r = relative as usize;
             self.relatives.push(relative);
             let costs = (0..self.banks).map(|s| cost(r, s));
-            // What may span hosts shares its transfer among them: count none.
+            // A task on several hosts may receive data where they are: no transfer is certain.
             if compact.flexible[r] || compact.flexible[task] {
                 let least = costs.fold(f64::INFINITY, f64::min);
                 self.remote.extend(std::iter::repeat_n(least, self.banks));
@@ -169,8 +170,8 @@ impl Scratch {
         }
     }
 
-    /// Least time that holds for all relatives together when the task is at `bank`; `local` gives
-    /// the distance beyond a relative and its seconds on the spot.
+    /// Least time for all relatives together when the task is at `bank`; `local` gives
+    /// the distance beyond a relative (its own tail or head) and its seconds on the spot.
     fn least(&mut self, bank: usize, cores: usize, local: impl Fn(usize) -> (f64, f64)) -> f64 {
         let (banks, remote) = (self.banks, &self.remote);
         let elsewhere = |k: u32| remote[k as usize * banks + bank];
@@ -187,11 +188,11 @@ impl Scratch {
             let together = on_the_spot(&self.local, cores);
             let rest = self.order.get(k + 1).map_or(0.0, |&k| elsewhere(k));
             if k + 1 == MOST_LOCAL {
-                // With still more on the spot it takes at least as long.
+                // The other choices have these and more on the spot, and take at least as long.
                 return best.min(together);
             }
             best = best.min(together.max(rest));
-            // More on the spot only takes longer.
+            // From here on, each further one on the spot can only make it longer.
             if together >= rest || together >= best {
                 break;
             }

@@ -22,12 +22,18 @@ use levels::{Levels, View};
 use load::Load;
 use slackline_model::{Problem, TaskId};
 
-/// Elementary steps that a single bound may take.
-const EFFORT: f64 = 2e7;
-/// Tasks x banks up to which the destructive bound is worth its time.
-const MODERATE: usize = 4000;
+// All limits are on counts, never on time, so that a bound is the same on every machine.
 
-/// The best bound that takes moderate time.
+/// Elementary steps that a single bound may take: some tens of milliseconds.
+const EFFORT: f64 = 2e7;
+/// Tasks x banks (see [`FlatProblem`]) up to which the destructive bound, which repeats all others, is computed.
+const MODERATE: usize = 4000;
+/// Most repetitions of a bound that starts from the last bound found.
+const REPEATS: usize = 8;
+/// Relative gain below which a bound is not repeated, and excess within which an end counts as met: rounding.
+const SAME: f64 = 1e-9;
+
+/// The best of the bounds that are not too costly for the size of the problem, in seconds.
 pub fn lower_bound(problem: &Problem<'_>) -> f64 {
     let simple = critical_path(problem).max(area(problem)).max(class_load(problem));
     let simple = simple.max(pools::area(problem));
@@ -38,13 +44,14 @@ pub fn lower_bound(problem: &Problem<'_>) -> f64 {
     Bounder::new(problem, &compact).best(simple)
 }
 
-/// Whether a run can be shorter than every plan: a proof about plans is none about runs then.
+/// Whether a run can be shorter than every plan, because plans count transfers that a run may avoid or speed up. A plan
+/// that is optimal among plans is then no lower bound of runs.
 pub fn runs_beat_plans(problem: &Problem<'_>) -> bool {
     FlatProblem::is_relaxed(problem)
 }
 
-/// Longest path with every task on its fastest processor and free transfers. What is done or
-/// running counts with its actual end.
+/// Longest path with every task on its fastest processor and free transfers. Tasks that are done or
+/// running count with their actual end.
 pub fn critical_path(problem: &Problem<'_>) -> f64 {
     let workflow = problem.workflow();
     let mut end = vec![0.0f64; workflow.len()];
@@ -91,7 +98,7 @@ fn class_load(problem: &Problem<'_>) -> f64 {
     let mut offset = vec![0.0; classes];
     for proc in problem.proc_ids() {
         let from = problem.available_from(proc);
-        // A processor that is gone neither helps nor counts.
+        // A processor that is gone has no capacity.
         if from.is_finite() {
             count[problem.class_of(proc)] += 1.0;
             offset[problem.class_of(proc)] += problem.state().now;
@@ -100,6 +107,7 @@ fn class_load(problem: &Problem<'_>) -> f64 {
     let usable: Vec<usize> = (0..classes).filter(|&c| count[c] > 0.0).collect();
     let tasks: Vec<TaskId> = unfinished(problem).collect();
     let size = tasks.len() * usable.len();
+    // The bound takes at least four passes over all areas.
     if size == 0 || size as f64 > EFFORT / 4.0 {
         return 0.0;
     }
@@ -122,6 +130,7 @@ fn least_area(problem: &Problem<'_>, task: TaskId, class: usize) -> f64 {
     over_widths(problem, task, class, |seconds, width| seconds * f64::from(width))
 }
 
+/// The least value over the possible widths of a task; a width beyond the processors of the class does not help.
 fn over_widths(
     problem: &Problem<'_>,
     task: TaskId,
@@ -143,8 +152,9 @@ pub(crate) struct Bounder<'c> {
     view: View<'c>,
     /// Processor-seconds of task x bank.
     area: Vec<f64>,
+    /// Seconds of which all dates are multiples, if there are any.
     granule: Option<f64>,
-    /// Tasks that share resources other than processors.
+    /// Per resource other than processors: the demand of each task, and when each unit is free.
     groups: Vec<(Vec<f64>, Vec<f64>)>,
 }
 
@@ -154,7 +164,7 @@ impl<'c> Bounder<'c> {
         let banks = compact.banks();
         let mut seconds = Vec::with_capacity(compact.len() * banks);
         let mut area = Vec::with_capacity(compact.len() * banks);
-        // By class: banks are many more.
+        // Computed by cost class: there are many more banks.
         let mut least: Vec<(f64, f64)> = Vec::new();
         for (index, &task) in compact.tasks.iter().enumerate() {
             if compact.flexible[index] {
@@ -175,7 +185,7 @@ impl<'c> Bounder<'c> {
         }
         let first_free = |s| compact.certain[compact.cores(s)].iter().copied();
         let open = (0..banks).map(|s| first_free(s).fold(f64::INFINITY, f64::min)).collect();
-        // Windows open at any date.
+        // Windows of hosts may open at dates that are no multiples.
         let granule = granule::of(compact).filter(|_| !problem.pools().has_windows());
         let groups = pools::groups(problem, compact);
         Bounder { view: View { compact, seconds, open }, area, granule, groups }
@@ -186,34 +196,35 @@ impl<'c> Bounder<'c> {
         self.granule
     }
 
-    /// Heads and tails without any assumption.
+    /// Heads and tails, valid for every schedule.
     pub(crate) fn levels(&self) -> Levels {
         Levels::of(&self.view)
     }
 
-    /// The best bound, given one.
+    /// The best bound, at least `known`.
     pub(crate) fn best(&self, known: f64) -> f64 {
         let n = self.view.compact.len();
         let levels = self.levels();
         let mut bound = self.round(known.max(levels.longest(&self.view)));
         bound = self.round(bound.max(self.load(&self.view, &levels, bound)));
         let windows = self.windows(&self.view, &levels);
+        // Intervals tried are those that begin at so many heads: with n right ends, about 4 million.
         let left_ends = (4_000_000 / n.max(1)).clamp(4, 4000);
         for (group, open) in &self.groups {
             let own = pools::windows(&windows, group);
-            for _ in 0..8 {
+            for _ in 0..REPEATS {
                 let next = interval::bound(&own, open, bound, left_ends.min(400));
                 let next = self.round(next);
-                if next <= bound * (1.0 + 1e-9) {
+                if next <= bound * (1.0 + SAME) {
                     break;
                 }
                 bound = next;
             }
         }
-        for _ in 0..8 {
+        for _ in 0..REPEATS {
             let next = interval::bound(&windows, &self.view.compact.certain, bound, left_ends);
             let next = self.round(next);
-            if next <= bound * (1.0 + 1e-9) {
+            if next <= bound * (1.0 + SAME) {
                 break;
             }
             bound = next;
@@ -225,7 +236,8 @@ impl<'c> Bounder<'c> {
         granule::round_up(bound, self.granule)
     }
 
-    /// The largest end found that leads to a contradiction, by bisection upwards from a bound.
+    /// The largest end found that leads to a contradiction, by seven steps upwards from a bound: 8 % at first, half as
+    /// much after each end that is not contradicted.
     fn destructive(&self, bound: f64) -> f64 {
         let mut low = bound;
         let mut step = bound * 0.08;
@@ -249,7 +261,7 @@ impl<'c> Bounder<'c> {
         low
     }
 
-    /// Times without any assumption.
+    /// The times on which the bounds are computed, valid for every schedule.
     pub(crate) fn view(&self) -> &View<'c> {
         &self.view
     }
@@ -259,8 +271,9 @@ impl<'c> Bounder<'c> {
     pub(crate) fn restricted(&self, target: f64) -> Option<(View<'c>, Levels)> {
         let mut view = self.view.clone();
         let banks = view.compact.banks();
-        let limit = target * (1.0 + 1e-9);
+        let limit = target * (1.0 + SAME);
         let mut levels = Levels::of(&view);
+        // Each exclusion raises heads and tails, which excludes more; most of it happens at once.
         for _ in 0..4 {
             let mut changed = false;
             for task in 0..view.compact.len() {
@@ -290,7 +303,7 @@ impl<'c> Bounder<'c> {
 
     /// No schedule ends by `target`: shown by assuming it.
     fn contradicts(&self, target: f64) -> bool {
-        let limit = target * (1.0 + 1e-9);
+        let limit = target * (1.0 + SAME);
         let Some((view, levels)) = self.restricted(target) else { return true };
         let windows = self.windows(&view, &levels);
         let shared = |(group, open): &(Vec<f64>, Vec<f64>)| {
@@ -324,8 +337,8 @@ impl<'c> Bounder<'c> {
         windows
     }
 
-    /// The fractional assignment to banks. A core is idle before its first task can start and
-    /// after its last one, as long as that does not exceed the bound known.
+    /// The bound by the fractional assignment of work to banks. A core is idle at least until the first of its possible
+    /// tasks can start and for the least tail after its last one, but counted at most up to the bound `known`.
     fn load(&self, view: &View<'_>, levels: &Levels, known: f64) -> f64 {
         let compact = view.compact;
         let (n, banks) = (compact.len(), compact.banks());
@@ -342,7 +355,7 @@ impl<'c> Bounder<'c> {
             }
             let cores = compact.cores(bank);
             count.push(cores.len() as f64);
-            // What may spread over hosts is not bound to the bank it is counted at.
+            // Tasks that may spread over hosts do not belong to the one bank at which they are counted.
             let lost = |o: f64| if compact.faithful { o.max(head) + tail } else { o };
             let idle = compact.certain[cores].iter().map(|&o| lost(o).min(known));
             offset.push(idle.sum());
@@ -351,7 +364,7 @@ impl<'c> Bounder<'c> {
         Load { area: &area, count: &count, offset: &offset }.bound(rounds)
     }
 
-    /// Tasks that can only run at one bank, on that bank's cores alone.
+    /// The interval bound of each bank alone, over the tasks that can only run there.
     fn forced(&self, view: &View<'_>, levels: &Levels, target: f64) -> f64 {
         let compact = view.compact;
         let banks = compact.banks();

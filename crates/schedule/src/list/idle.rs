@@ -1,5 +1,5 @@
-//! The processor that is idle first, and the one that a task's last message comes from: the two candidates of
-//! the low-cost methods.
+//! The processor that is idle first, and the source of a task's last message: the two candidates of the low-cost
+//! methods (FCP, FLB).
 
 use super::Partial;
 use super::ranks::Weights;
@@ -8,7 +8,8 @@ use slackline_model::{ProcId, TaskId};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Processors by the end of their last task, in logarithmic time.
+/// Processors by the end of their last task, in logarithmic time. Entries are corrected when they come up: ends only
+/// become later.
 pub(super) struct IdleQueue(BinaryHeap<Reverse<Idle>>);
 
 struct Idle {
@@ -39,7 +40,7 @@ impl PartialEq for Idle {
 impl Eq for Idle {}
 
 impl IdleQueue {
-    /// The processors that are not gone.
+    /// A queue of the processors that are not gone.
     pub(super) fn new(partial: &Partial<'_, '_>) -> IdleQueue {
         let idle = |proc| Idle { from: partial.timeline(proc).tail(), proc };
         let procs = partial.problem().proc_ids().map(idle);

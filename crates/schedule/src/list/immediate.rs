@@ -1,14 +1,14 @@
-//! The floors that other methods are measured against: every task is placed as it comes, in
-//! topological order, after the last task of its processor (Maheswaran et al., JPDC 59(2), 1999;
+//! Simple baselines: every task is placed in topological order, without ranks, after the last task of its processor (Maheswaran et al., JPDC 59(2), 1999;
 //! Braun et al., JPDC 61(6), 2001 for MCT, MET and OLB).
 //!
 //! - `mct`: where it finishes first. O(e p).
 //! - `met`: where it runs fastest, however long it waits. O(e p).
 //! - `olb`: on the processor that is idle first, however slow. O(e p).
-//! - `round-robin`: on one processor after the other. O(e).
+//! - `round-robin`: on the processors in turn. O(e).
 //! - `random`: on a random processor. O(e).
 //!
-//! Ties: lower processor. Processors that cannot run a task are passed over.
+//! Ties: lower processor. Processors that cannot run a task are skipped. A wide task is on one host; its processor
+//! stands for the host.
 
 use super::{Partial, Slot};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
@@ -106,7 +106,7 @@ pub const RANDOM: Algorithm = Algorithm {
         let mut rng = stream(request.seed, "random planner", 0);
         let mut procs: Vec<ProcId> = problem.proc_ids().collect();
         place_each(problem, |partial, task| {
-            // Draws without putting back, so that every processor that can run it is as likely.
+            // Draws without replacement, so that every processor that can run the task is equally likely.
             for k in 0..procs.len() {
                 let drawn = rng.random_range(k..procs.len());
                 procs.swap(k, drawn);
@@ -136,7 +136,7 @@ fn place_each<'a, 'p>(
     Ok(partial.into_schedule())
 }
 
-/// The first processor that can run a task; `tried` runs for each candidate.
+/// The first processor that can run a task; `tried` runs for each candidate up to it.
 fn first_possible(
     partial: &Partial<'_, '_>,
     task: TaskId,

@@ -1,7 +1,7 @@
 //! MH: Mapping Heuristic (El-Rewini, Lewis, JPDC 9(2), 1990), without link contention.
 //!
 //! A ready list by falling upward rank; each task goes where it finishes first after the last
-//! task of the processor. O(e p). Ties: lower task index, lower processor.
+//! task of the processor. The method with contention is in [`contended`](super::contended). O(e p). Ties: lower task index, lower processor.
 
 use super::{Partial, ReadyList, ranks};
 use crate::registry::{Algorithm, Basis, Family, PlanError};

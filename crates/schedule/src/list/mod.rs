@@ -1,5 +1,5 @@
-//! List scheduling: rank the tasks, take them one by one, give each the processor that suits it
-//! best. The shared steps live here once; every published method is a module of its own.
+//! List scheduling: rank the tasks, take them by rank, give each the processor that is best for it by the
+//! method's rule. The shared steps are private modules; every published method is a module of its own.
 
 mod groups;
 mod idle;
@@ -48,7 +48,8 @@ use slackline_model::approx::sort_key;
 use slackline_model::workflow::Shape;
 use slackline_model::{Problem, Schedule, TaskId};
 
-/// Places tasks in the given order, each where it finishes first, with insertion.
+/// Places tasks in the given order, in which parents come before children, each where it finishes first, with
+/// insertion. Ties: lower processor.
 pub fn place_in_order(
     problem: &Problem<'_>,
     order: impl IntoIterator<Item = TaskId>,
@@ -66,7 +67,8 @@ pub fn unfinished<'a>(problem: &'a Problem<'_>) -> impl Iterator<Item = TaskId> 
     problem.workflow().tasks().filter(|&t| problem.state().fixed(t).is_none())
 }
 
-/// The unfinished tasks level by level, inside a level by falling key, then by index.
+/// The unfinished tasks level by level (0 for entries), inside a level by falling key, then by index. Keys equal up
+/// to rounding are equal.
 pub fn by_level(problem: &Problem<'_>, key: impl Fn(TaskId) -> (f64, f64)) -> Vec<TaskId> {
     let level = Shape::of(problem.workflow()).level;
     let mut order: Vec<(u32, (f64, f64), TaskId)> = unfinished(problem)

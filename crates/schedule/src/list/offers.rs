@@ -1,8 +1,8 @@
 //! Ready tasks and the slot each would take now, kept current as processors fill up.
 //!
-//! A ready task's data is where it is; what changes is when processors are free, and without
-//! insertion that only gets later. So a task's best slot stays its best until something is
-//! placed on that very host, and only then is it looked for again.
+//! The data of a ready task do not move any more; what changes is when processors are free, and without
+//! insertion that only becomes later. So the best slot of a task stays its best until a task is
+//! placed on the same host, and only then is it searched again.
 
 use super::search::HostSlot;
 use super::wide::neighbourhoods;
@@ -19,6 +19,7 @@ use std::collections::BinaryHeap;
 #[derive(Clone)]
 pub(super) struct Stamps {
     count: Vec<u32>,
+    /// Per host: index into `count`, the same for hosts of one cluster where tasks span hosts.
     counted_at: Vec<u32>,
     /// Number of placements that take of each pool which several hosts share.
     shared: Vec<u32>,
@@ -30,17 +31,21 @@ impl Stamps {
         let shared = if problem.has_pools() { problem.pools().all().len() } else { 0 };
         Stamps { count: vec![0; counted_at.len()], counted_at, shared: vec![0; shared] }
     }
+
+    /// The stamp of the slots of a task on a host.
     #[inline]
     pub(super) fn of(&self, partial: &Partial<'_, '_>, task: TaskId, host: HostId) -> u32 {
         let mut stamp = self.count[self.counted_at[host.index()] as usize];
         if let Some(pools) = &partial.pools {
-            // Counts only rise: the sum is the same while each is.
+            // Counts only rise: an unchanged sum means that each is unchanged.
             pools.each_shared(partial.problem(), task, host, |pool| {
                 stamp += self.shared[pool as usize];
             });
         }
         stamp
     }
+
+    /// Counts the placement of a task on a host.
     #[inline]
     pub(super) fn renew(&mut self, partial: &Partial<'_, '_>, task: TaskId, host: HostId) {
         self.count[self.counted_at[host.index()] as usize] += 1;
@@ -52,10 +57,12 @@ impl Stamps {
     }
 }
 
+/// The best slot of a ready task; ordered by key, then by task.
 struct SlotOffer {
     key: (f64, f64),
     task: TaskId,
     slot: Slot,
+    /// Stamp of the host at which the slot was found; the offer is out of date where the host has another.
     stamp: u32,
 }
 
@@ -80,7 +87,7 @@ impl PartialEq for SlotOffer {
 
 impl Eq for SlotOffer {}
 
-/// Most slots that are kept of all ready tasks together.
+/// Most slots that are kept of all ready tasks together (tens of MiB); beyond, hosts are searched each time.
 const KEPT: usize = 1 << 20;
 
 /// Slots of ready tasks, host by host, where pools are shared: to search a host then takes much longer than to
@@ -109,7 +116,7 @@ impl KnownSlots {
         known.as_deref_mut()
     }
 
-    /// A task is placed.
+    /// Drops the slots of a task that was placed.
     fn forget(&mut self, task: TaskId) {
         if let Some(slots) = self.of.get_mut(task.index()).and_then(Option::take) {
             self.kept -= slots.len();
@@ -123,7 +130,7 @@ pub(super) struct FirstOffer<Best, Key> {
     pub(super) best: Best,
     /// Key of a task with its best slot: the least goes next, then the lower index.
     pub(super) key: Key,
-    /// Let tasks that become ready wait until all ready ones are placed.
+    /// Whether tasks that become ready wait until all that are ready now are placed.
     pub(super) batch: bool,
 }
 

@@ -5,7 +5,7 @@ use super::Timeline;
 use super::search::Idle;
 use super::timeline::later;
 use super::wide::Spans;
-use crate::pools::{PoolUse, Takes};
+use crate::pools::{PoolUse, Refusals, Takes};
 use slackline_model::problem::Staging;
 use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, Schedule, TaskId, approx};
 
@@ -45,12 +45,16 @@ pub struct Partial<'a, 'p> {
     staging: Option<Staging<'a, 'p>>,
     /// Use of limited pools over time; none where cores alone decide.
     pub(super) pools: Option<Box<PoolUse>>,
+    /// Stretches without a start for a class of demands; none without pools of hosts.
+    pub(super) refusals: Option<Box<Refusals>>,
     pub(super) idle: Vec<Idle>,
     pub(super) ready: Vec<f64>,
     /// When data from parents in other groups reaches each network group.
     outside: Vec<f64>,
     groups: Vec<GroupReady>,
     pub(super) row: Vec<f64>,
+    /// By host: when a task in search could begin there, where that depends on pools.
+    pub(super) promises: Vec<f64>,
 }
 
 pub(super) const UNPLACED: u32 = u32::MAX;
@@ -111,15 +115,19 @@ impl<'a, 'p> Partial<'a, 'p> {
             spans: Spans::new(problem),
             staging: Staging::new(problem),
             pools: PoolUse::with_running(problem).map(Box::new),
+            refusals: None,
             idle: problem.platform().host_ids().map(|host| Idle::of(problem, host)).collect(),
             ready: vec![0.0; problem.platform().hosts().len()],
             outside: vec![0.0; groups],
             groups: vec![GroupReady::NONE; groups],
             row: Vec::new(),
+            promises: Vec::new(),
         };
         partial.mark_general();
         partial.place_fixed();
         problem.platform().host_ids().for_each(|host| partial.renew_idle(host));
+        let pools = partial.pools.as_ref();
+        partial.refusals = pools.and_then(|pools| Refusals::new(problem, pools)).map(Box::new);
         partial
     }
 
@@ -483,6 +491,9 @@ impl<'a, 'p> Partial<'a, 'p> {
     fn hold(&mut self, task: TaskId, placement: &Placement) {
         if let Some(pools) = &mut self.pools {
             pools.hold(self.problem, task, placement);
+            if let Some(refusals) = &mut self.refusals {
+                refusals.placed(self.problem, pools, task, placement);
+            }
         }
     }
 

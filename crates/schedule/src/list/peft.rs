@@ -2,7 +2,7 @@
 //!
 //! A ready list by mean optimistic cost; each task goes where its finish time plus the
 //! optimistic cost of what follows is least, with insertion. O(e p) for the table and the
-//! placement. The rank is not monotone along edges, hence the ready list. Optimal on chains.
+//! placement, e edges and p processors. The rank may rise along an edge, so a ready list is needed. Optimal on chains.
 //! Ties: lower task index, lower processor.
 
 use super::ranks::{TRANSFER, Weights};

@@ -3,7 +3,7 @@
 //!
 //! Level by level; inside a level by falling rank, the rounded sum of the mean execution time,
 //! all outgoing transfers and the largest rank of a parent. Placement by least finish time with
-//! insertion. O(e p). Ties: smaller mean execution time, lower task index, lower processor.
+//! insertion. O(e p) for e edges and p processors. Ties: smaller mean execution time, lower task index, lower processor.
 
 use super::ranks::{TRANSFER, Weights};
 use super::{by_level, place_in_order};
@@ -29,7 +29,8 @@ fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> 
     place_in_order(problem, by_level(problem, |t| (rank[t.index()], -mean[t.index()])))
 }
 
-/// `round(mean time + sum of outgoing transfers + largest rank of a parent)`.
+/// The rank of each task by index: `round(mean time + sum of outgoing transfers + largest rank of a parent)`, with the
+/// mean times `mean`, in seconds.
 pub fn rank(problem: &Problem<'_>, mean: &[f64], weights: Weights) -> Vec<f64> {
     let workflow = problem.workflow();
     let mut rank = vec![0.0f64; workflow.len()];
@@ -41,7 +42,8 @@ pub fn rank(problem: &Problem<'_>, mean: &[f64], weights: Weights) -> Vec<f64> {
     rank
 }
 
-/// A half on paper may be a little less in doubles: it still goes up.
+/// Rounds to the nearest whole number, halves up. A sum that is a half in exact arithmetic may be a little less in
+/// `f64`, so values within rounding of a half go up as well.
 fn round_half_up(value: f64) -> f64 {
     (value + 0.5 + approx::tolerance(value, 0.0)).floor()
 }

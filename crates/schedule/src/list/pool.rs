@@ -26,7 +26,7 @@ pub(super) struct Pool<'a, 'p> {
     watchers: Vec<Vec<(TaskId, u32)>>,
     /// Per pool that several hosts share: the same.
     pool_watchers: Vec<Vec<(TaskId, u32)>>,
-    /// Per task: how often it was looked at; older entries are void.
+    /// Per task: how often it was evaluated; entries with a smaller number are out of date.
     version: Vec<u32>,
     waiting: usize,
 }

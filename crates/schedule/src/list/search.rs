@@ -7,7 +7,7 @@
 use super::partial::beside;
 use super::timeline::{Room, later};
 use super::{Partial, Score, Slot, Timeline};
-use crate::pools::Takes;
+use crate::pools::{Alone, Takes};
 use crate::registry::PlanError;
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
 
@@ -110,11 +110,12 @@ impl Partial<'_, '_> {
         let mut row = std::mem::take(&mut self.row);
         let times = self.problem.exec_row(task, &mut row);
         let best = Best { slot: None, least: S::WORST, score };
+        let mut promises = std::mem::take(&mut self.promises);
         let slot = match self.problem.workflow().width(task).0 {
-            1 => self.search_narrow(task, times, best, fit),
+            1 => self.search_narrow(task, times, best, fit, &mut promises),
             _ => self.search_wide(task, times, best, fit),
         };
-        self.row = row;
+        (self.row, self.promises) = (row, promises);
         slot
     }
 
@@ -124,24 +125,33 @@ impl Partial<'_, '_> {
         times: &[f64],
         mut best: Best<S, F>,
         fit: &impl Fit,
+        promises: &mut Vec<f64>,
     ) -> Option<Slot> {
         let hosts = || self.ready.iter().zip(&self.idle).enumerate();
+        let alone = self.memory_alone(task);
+        promises.clear();
         let mut first = None;
         for (host, (&ready, idle)) in hosts() {
             let seconds = times[idle.class as usize];
-            if best.take(idle.proc, idle.not_before(ready, seconds), seconds) {
-                first = Some(host);
+            let mut start = idle.not_before(ready, seconds);
+            if let Some(alone) = &alone {
+                start = alone.not_before(HostId::new(host), seconds, start);
+                promises.push(start);
+            }
+            if best.take(idle.proc, start, seconds) {
+                first = Some((host, start));
             }
         }
         let mut takes = Takes::default();
-        let (first, promised) = (first?, best.least);
+        let ((first, start), promised) = (first?, best.least);
         (best.slot, best.least) = (None, S::WORST);
         let seconds = times[self.idle[first].class as usize];
-        self.search_host((task, first, seconds), &mut best, fit, &mut takes);
+        let of = |host, seconds| Searched { task, host, seconds, alone };
+        self.search_host(of(first, seconds), start, &mut best, fit, &mut takes);
         let known = best.slot.take();
-        if known.is_some() {
+        if let Some(slot) = known {
             if !promised.better_than(best.least) {
-                return known;
+                return Some(self.settled(of(first, seconds), slot, fit));
             }
             best.least = best.least.just_above();
         }
@@ -149,25 +159,35 @@ impl Partial<'_, '_> {
             let seconds = times[idle.class as usize];
             if host == first {
                 known.map(|slot| best.take(slot.proc, slot.start, seconds));
-            } else if best.hopes(idle.proc, idle.not_before(ready, seconds), seconds) {
-                self.search_host((task, host, seconds), &mut best, fit, &mut takes);
+                continue;
+            }
+            let start = match promises.get(host) {
+                Some(&start) => start,
+                None => idle.not_before(ready, seconds),
+            };
+            if best.hopes(idle.proc, start, seconds) {
+                self.search_host(of(host, seconds), start, &mut best, fit, &mut takes);
             }
         }
-        best.slot
+        let slot = best.slot?;
+        let host = self.problem.host_of(slot.proc).index();
+        Some(self.settled(of(host, times[self.idle[host].class as usize]), slot, fit))
     }
 
-    /// Takes the best slot on the processors of a host, if it is better.
+    /// Takes the best slot on the processors of a host, if it is better; none begins before `start`.
     fn search_host<S: Score, F: Fn(&Slot) -> S>(
         &self,
-        (task, host, seconds): (TaskId, usize, f64),
+        of: Searched<'_>,
+        start: f64,
         best: &mut Best<S, F>,
         fit: &impl Fit,
         takes: &mut Takes,
     ) {
-        let ready = self.ready[host];
+        let Searched { host, seconds, .. } = of;
         if self.pools.is_some() {
-            return self.search_host_beside(task, (host, seconds), best, fit, takes);
+            return self.search_host_beside(of, start, best, fit, takes);
         }
+        let ready = self.ready[host];
         for proc in self.problem.procs_of(HostId::new(host)).map(ProcId) {
             let line = &self.timelines[proc.index()];
             if best.hopes(proc, line.not_before(ready, seconds), seconds) {
@@ -182,47 +202,130 @@ impl Partial<'_, '_> {
     #[inline(never)]
     fn search_host_beside<S: Score, F: Fn(&Slot) -> S>(
         &self,
-        task: TaskId,
-        (host, seconds): (usize, f64),
+        of: Searched<'_>,
+        start: f64,
         best: &mut Best<S, F>,
         fit: &impl Fit,
         takes: &mut Takes,
     ) {
         let Some(pools) = &self.pools else { return };
-        let host = HostId::new(host);
-        pools.takes(self.problem, task, (host, 1, 1), takes);
+        let Searched { task, seconds, .. } = of;
+        let host = HostId::new(of.host);
         let first = ProcId(self.problem.procs_of(host).start);
         // All processors of a host are alike to the score.
         let worth = |start| best.hopes(first, start, seconds);
-        let mut from = self.ready[host.index()];
+        if !worth(start) {
+            return;
+        }
+        let refusals = self.refusals.as_deref();
+        let own = refusals.and_then(|refusals| refusals.pool(host));
+        let mut from = start;
+        match of.alone {
+            Some(alone) => pools.takes_memory(alone.bytes, host, takes),
+            None => {
+                pools.takes(self.problem, task, (host, 1, 1), takes);
+                if let (Some(refusals), Some((amount, _))) = (refusals, pools.demand(takes, own))
+                    && let Some(amount) = refusals.at_most(amount)
+                    && let Some(class) = refusals.class(host, amount, seconds)
+                {
+                    from = refusals.not_before(class, from);
+                }
+            }
+        }
         if worth(from) {
             from = pools.earliest(takes, from, seconds, worth);
         }
-        while worth(from) {
+        let reached = loop {
+            if !worth(from) {
+                break from;
+            }
             let mut slot: Option<(ProcId, f64)> = None;
+            let mut next = f64::INFINITY;
             for proc in self.problem.procs_of(host).map(ProcId) {
                 let line = &self.timelines[proc.index()];
                 let earlier = |date| slot.is_none_or(|(_, least)| approx::lt(date, least));
                 let worth = |start| worth(start) && earlier(start);
-                if worth(line.not_before(from, seconds)) {
-                    let start = fit.earliest(line, proc, (from, seconds), worth);
+                let mut start = line.not_before(from, seconds);
+                if worth(start) {
+                    start = fit.earliest(line, proc, (from, seconds), worth);
                     if worth(start) {
                         slot = Some((proc, start));
                     }
-                    if start <= from {
-                        break;
-                    }
                 }
+                if start <= from {
+                    break;
+                }
+                next = next.min(start);
             }
-            let Some((proc, start)) = slot else { return };
+            let Some((proc, start)) = slot else { break next };
             let room =
                 if start <= from { start } else { pools.earliest(takes, start, seconds, worth) };
             if room <= start {
                 best.take(proc, start, seconds);
-                return;
+                break start;
+            }
+            from = room;
+        };
+        if let (Some(refusals), Some((amount, true))) = (refusals, pools.demand(takes, own))
+            && fit.is_plain()
+            && pools.is_final()
+        {
+            refusals.add(host, (amount, seconds), self.ready[of.host], reached);
+        }
+    }
+
+    /// The demand of a task of one core, where tasks demand nothing but memory.
+    #[inline]
+    fn memory_alone(&self, task: TaskId) -> Option<Alone<'_>> {
+        let bytes = self.pools.as_ref()?.memory_alone(self.problem, task)?;
+        Some(Alone::new(self.refusals.as_ref()?, bytes))
+    }
+
+    /// A slot that was found, as a search that begins when the task is ready finds it: to the last digit, where dates
+    /// of its host differ by rounding alone.
+    #[inline]
+    fn settled(&self, of: Searched<'_>, slot: Slot, fit: &impl Fit) -> Slot {
+        match (&self.refusals, &self.pools) {
+            (Some(refusals), Some(pools))
+                if of.alone.is_none() || refusals.is_noisy(pools, HostId::new(of.host)) =>
+            {
+                self.searched_through(of, slot, fit)
+            }
+            _ => slot,
+        }
+    }
+
+    #[inline(never)]
+    fn searched_through(&self, of: Searched<'_>, slot: Slot, fit: &impl Fit) -> Slot {
+        let Some(pools) = &self.pools else { return slot };
+        let host = HostId::new(of.host);
+        let mut takes = Takes::default();
+        pools.takes(self.problem, of.task, (host, 1, 1), &mut takes);
+        let mut from = pools.earliest(&takes, self.ready[of.host], of.seconds, |_| true);
+        while from.is_finite() {
+            let mut found: Option<(ProcId, f64)> = None;
+            for proc in self.problem.procs_of(host).map(ProcId) {
+                let line = &self.timelines[proc.index()];
+                let start = fit.earliest(line, proc, (from, of.seconds), |_| true);
+                if found.is_none_or(|(_, least)| approx::lt(start, least)) {
+                    found = Some((proc, start));
+                }
+                if start <= from {
+                    break;
+                }
+            }
+            let Some((proc, start)) = found else { break };
+            let room = if start <= from {
+                start
+            } else {
+                pools.earliest(&takes, start, of.seconds, |_| true)
+            };
+            if room <= start {
+                return Slot { proc, start, finish: start + of.seconds };
             }
             from = room;
         }
+        slot
     }
 
     /// Slots of a ready task on every host before any was searched, where they may be kept: a task of one core, whose
@@ -266,12 +369,18 @@ impl Partial<'_, '_> {
             }
             let host = least?.0;
             let (known, now) = (&mut slots[host], stamp(self, HostId::new(host)));
-            if known.stamp == Some(now) {
-                return Some(known.slot);
-            }
             self.ready[host] = known.ready;
+            let alone = self.memory_alone(task);
+            let of = Searched { task, host, seconds: known.seconds, alone };
+            if known.stamp == Some(now) {
+                return Some(self.settled(of, known.slot, &Insertion));
+            }
             let mut best = Best { slot: None, least: S::WORST, score: &score };
-            self.search_host((task, host, known.seconds), &mut best, &Insertion, &mut takes);
+            let mut start = known.slot.start;
+            if let Some(alone) = &alone {
+                start = alone.not_before(HostId::new(host), known.seconds, start);
+            }
+            self.search_host(of, start, &mut best, &Insertion, &mut takes);
             let never = Slot { finish: f64::INFINITY, ..known.slot };
             (known.slot, known.stamp) = (best.slot.unwrap_or(never), Some(now));
         }
@@ -298,6 +407,16 @@ impl Partial<'_, '_> {
         }
         best.slot
     }
+}
+
+/// A task of one core, and a host that is searched for it.
+#[derive(Clone, Copy)]
+struct Searched<'a> {
+    task: TaskId,
+    host: usize,
+    seconds: f64,
+    /// Its demand where it is memory alone.
+    alone: Option<Alone<'a>>,
 }
 
 /// The slot of a ready task on one host.
@@ -392,6 +511,11 @@ pub(super) trait Fit {
         task: (f64, f64),
         worth: impl Fn(f64) -> bool,
     ) -> f64;
+
+    /// Whether it knows no more than the timeline: where it is refused, every other is.
+    fn is_plain(&self) -> bool {
+        false
+    }
 }
 
 /// In the gaps of its timeline, or after its tasks.
@@ -408,6 +532,10 @@ impl Fit for Insertion {
     ) -> f64 {
         line.earliest_worth(ready, seconds, worth)
     }
+
+    fn is_plain(&self) -> bool {
+        true
+    }
 }
 
 /// Fit with a least start date.
@@ -423,5 +551,56 @@ impl Fit for NotBefore {
         worth: impl Fn(f64) -> bool,
     ) -> f64 {
         Insertion.earliest(line, proc, (ready.max(self.0), seconds), worth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
+    use slackline_model::{Task, WorkflowBuilder};
+
+    proptest! {
+        /// Tenths of seconds, so that dates that are equal on paper differ in the last digits.
+        #[test]
+        fn what_was_refused_before_changes_no_slot(
+            tasks in prop::collection::vec((1u32..90, 0u32..9, 0usize..9, 0u32..30), 1..250),
+            hosts in prop::collection::vec((1u32..4, 8u32..24, 1u32..4), 1..5),
+            gaps in any::<bool>(),
+            clean in any::<bool>(),
+        ) {
+            let mut b = WorkflowBuilder::new("random");
+            for (index, &(tenths, memory, back, bytes)) in tasks.iter().enumerate() {
+                let odd = if clean { f64::from(index as u32) * 1.37e-4 } else { 0.0 };
+                let memory = f64::from(memory + u32::from(clean));
+                let task = Task::new(format!("t{index}"), f64::from(tenths) / 10.0 + odd);
+                b.add_task(Task { memory, ..task }).unwrap();
+                if back > 0 && back <= index {
+                    let parent = TaskId::new(index - back);
+                    b.add_edge(parent, TaskId::new(index), f64::from(bytes) / 10.0 + odd).unwrap();
+                }
+            }
+            let workflow = b.build().unwrap();
+            let mut b = PlatformBuilder::new("few hosts");
+            b.set_matrix(Matrix::uniform(Some(1.0), 0.0));
+            let root = b.root().unwrap();
+            for (index, &(cores, memory, speed)) in hosts.iter().enumerate() {
+                let spec = HostSpec::new(format!("h{index}"), f64::from(speed));
+                let memory = Some(f64::from(memory + 1));
+                b.add_host(root, HostSpec { cores, memory, ..spec }).unwrap();
+            }
+            let platform = b.build().unwrap();
+            let problem = Problem::new(&workflow, &platform).unwrap();
+            let new = if gaps { Partial::new } else { Partial::appending };
+            let (mut learning, mut plain) = (new(&problem), new(&problem));
+            plain.refusals = None;
+            for task in workflow.tasks() {
+                let wanted = plain.earliest_finish(task).unwrap();
+                prop_assert_eq!(learning.earliest_finish(task).unwrap(), wanted);
+                learning.place(task, wanted);
+                plain.place(task, wanted);
+            }
+        }
     }
 }

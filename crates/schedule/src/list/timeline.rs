@@ -174,7 +174,7 @@ impl Timeline {
                     return Some(start);
                 }
                 if !worth(start) {
-                    return None;
+                    return Some(start);
                 }
             }
         }

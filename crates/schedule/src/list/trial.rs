@@ -76,7 +76,10 @@ impl Trial {
     fn hold(&mut self, partial: &mut Partial<'_, '_>, task: TaskId, placement: Placement) {
         let problem = partial.problem();
         if let Some(pools) = &mut partial.pools {
-            pools.hold(problem, task, &placement);
+            pools.try_out(problem, task, &placement);
+            if let Some(refusals) = &mut partial.refusals {
+                refusals.placed(problem, pools, task, &placement);
+            }
             self.held.push((task, placement));
         }
     }

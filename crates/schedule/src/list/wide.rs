@@ -122,7 +122,7 @@ impl<'a, 'p> Partial<'a, 'p> {
         let parents = self.problem.workflow().predecessors(task);
         let mut from =
             parents.map(|(p, _)| self.finish[p.index()]).fold(self.problem.release(task), f64::max);
-        // Other processors may be idle by the time the data is there: no set is looked at twice.
+        // Other processors may be idle by the time the data is there: no set is tried twice.
         loop {
             let procs = cluster.iter().copied();
             let start = self.together(procs.clone(), width, (from, seconds), earliest);

@@ -4,9 +4,9 @@
 //! Variables are the tasks, values their processors; the list is HEFT's, decoded without insertion.
 //! From random values, each iteration takes the best move of a task to another processor that is not
 //! tabu, or that beats the best plan (aspiration); the way back is tabu for max(7, sqrt v)
-//! iterations. Where v p is large, a random sample of the moves is looked at. After a stretch without
+//! iterations. Where v p is large, a random sample of the moves is evaluated. After a stretch without
 //! improvement the search goes back to its best plan with a few random values (diversification).
-//! O(v + e) per move looked at. Ties: lower task, lower processor.
+//! O(v + e) per move evaluated. Ties: lower task, lower processor.
 
 use super::MetaContext;
 use crate::best::walk::Draft;

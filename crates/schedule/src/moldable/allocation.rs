@@ -30,7 +30,7 @@ pub(crate) struct Allocation<'a, F> {
 }
 
 const FINISHED: u32 = u32::MAX;
-const NOBODY: u32 = u32::MAX;
+const NO_TASK: u32 = u32::MAX;
 
 /// Per task: the child through which its longest way leads, and, linked in a list, the parents whose heir it
 /// is. When a way gets shorter, only these parents need an update.
@@ -43,8 +43,8 @@ struct Heirs {
 
 impl Heirs {
     fn none(tasks: usize) -> Heirs {
-        let nobody = || vec![NOBODY; tasks];
-        Heirs { of: nobody(), first: nobody(), before: nobody(), after: nobody() }
+        let empty = || vec![NO_TASK; tasks];
+        Heirs { of: empty(), first: empty(), before: empty(), after: empty() }
     }
 
     /// The longest way of a task now leads through `child`.
@@ -54,20 +54,20 @@ impl Heirs {
         if old == child {
             return;
         }
-        if old != NOBODY {
+        if old != NO_TASK {
             let (before, after) = (self.before[t], self.after[t]);
             match before {
-                NOBODY => self.first[old as usize] = after,
+                NO_TASK => self.first[old as usize] = after,
                 other => self.after[other as usize] = after,
             }
-            if after != NOBODY {
+            if after != NO_TASK {
                 self.before[after as usize] = before;
             }
         }
-        if child != NOBODY {
+        if child != NO_TASK {
             let next = std::mem::replace(&mut self.first[child as usize], task);
-            (self.before[t], self.after[t]) = (NOBODY, next);
-            if next != NOBODY {
+            (self.before[t], self.after[t]) = (NO_TASK, next);
+            if next != NO_TASK {
                 self.before[next as usize] = task;
             }
         }
@@ -133,7 +133,7 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
 
     /// Recomputes the level of a task and returns the previous one.
     fn renew_level(&mut self, task: TaskId) -> f64 {
-        let (mut below, mut heir) = (0.0, NOBODY);
+        let (mut below, mut heir) = (0.0, NO_TASK);
         for (child, _) in self.workflow.successors(task) {
             let level = self.level[child.index()];
             if level > below {
@@ -202,7 +202,7 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
         }
     }
 
-    /// The path looked at last.
+    /// The critical path found last.
     pub(crate) fn path(&self) -> &[TaskId] {
         &self.path
     }
@@ -239,7 +239,7 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
             let level = self.level[task.index()];
             if level < old {
                 let mut parent = self.heirs.first[task.index()];
-                while parent != NOBODY {
+                while parent != NO_TASK {
                     pending += self.outdate(parent as usize);
                     parent = self.heirs.after[parent as usize];
                 }
@@ -251,7 +251,7 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
         }
     }
 
-    /// The level of a task has to be looked at; gives 1 where that is news.
+    /// Marks the level of a task as out of date; gives 1 where it was not marked before, else 0.
     fn outdate(&mut self, task: usize) -> usize {
         let at = self.position[task];
         if at == FINISHED {

@@ -47,7 +47,7 @@ const BACKFILL: Parameter = Parameter::new(
     "backfill",
     Kind::Switch,
     "no",
-    "move tasks of the finished plan into earlier holes where nobody is delayed",
+    "move tasks of the finished plan into earlier holes where no task is delayed",
 );
 const MAX_WIDTH: Parameter = Parameter::new(
     "max-width",

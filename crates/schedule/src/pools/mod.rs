@@ -2,8 +2,10 @@
 //! all it takes from.
 
 mod profile;
+mod refusals;
 
 pub(crate) use profile::Profile;
+pub(crate) use refusals::Refusals;
 
 use slackline_model::problem::{PoolId, Pools};
 use slackline_model::{HostId, Placement, Problem, TaskId};
@@ -19,12 +21,39 @@ pub(crate) struct Takes {
     never: bool,
 }
 
+/// Demand of a task that takes nothing but memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Alone<'a> {
+    refusals: &'a Refusals,
+    pub(crate) bytes: u64,
+    class: Option<usize>,
+}
+
+impl<'a> Alone<'a> {
+    /// Of a task that holds so many bytes.
+    #[inline]
+    pub(crate) fn new(refusals: &'a Refusals, bytes: u64) -> Alone<'a> {
+        Alone { refusals, bytes, class: refusals.at_most(bytes) }
+    }
+
+    /// A date, not before this one, before which the task cannot start on a host.
+    #[inline]
+    pub(crate) fn not_before(&self, host: HostId, seconds: f64, date: f64) -> f64 {
+        let class = self.class.and_then(|amount| self.refusals.class(host, amount, seconds));
+        class.map_or(date, |class| self.refusals.not_before(class, date))
+    }
+}
+
 /// Use of the limited pools of a problem.
 #[derive(Clone)]
 pub(crate) struct PoolUse {
     pools: Arc<Pools>,
     /// Per pool; those that never run short are not kept.
     profiles: Vec<Option<Profile>>,
+    /// Number of tasks that hold something on trial.
+    on_trial: usize,
+    /// Some pool that may run short is shared by several hosts.
+    any_shared: bool,
 }
 
 impl PoolUse {
@@ -35,7 +64,8 @@ impl PoolUse {
         }
         let pools = problem.pools().clone();
         let profiles = pools.all().iter().map(|pool| pool.binds.then(Profile::new)).collect();
-        Some(PoolUse { pools, profiles })
+        let any_shared = pools.all().iter().any(|pool| pool.binds && pool.is_shared);
+        Some(PoolUse { pools, profiles, on_trial: 0, any_shared })
     }
 
     /// Pools with the amounts held by running tasks until their expected ends.
@@ -48,6 +78,12 @@ impl PoolUse {
             }
         }
         Some(used)
+    }
+
+    /// Whether all that is held will stay so.
+    #[inline]
+    pub(crate) fn is_final(&self) -> bool {
+        self.on_trial == 0
     }
 
     /// Computes the demand of a task with `width` cores, `own` of them on this host.
@@ -68,6 +104,54 @@ impl PoolUse {
                 takes.rooms.push((pool, capacity - amount));
             }
         });
+    }
+
+    /// Bytes that a task of one core holds, where tasks demand nothing but memory.
+    #[inline]
+    pub(crate) fn memory_alone(&self, problem: &Problem<'_>, task: TaskId) -> Option<u64> {
+        self.pools.memory_alone(problem.workflow(), task)
+    }
+
+    /// The demand in one pool, and whether nothing else is taken from.
+    #[inline]
+    pub(crate) fn demand(&self, takes: &Takes, pool: Option<PoolId>) -> Option<(u64, bool)> {
+        let room = takes.rooms.iter().find(|(of, _)| Some(*of) == pool)?;
+        let amount = self.pools.all()[room.0 as usize].capacity - room.1;
+        Some((amount, takes.rooms.len() == 1))
+    }
+
+    /// Whether two dates were taken for one though they differ by rounding.
+    #[inline]
+    pub(crate) fn is_noisy(&self, pool: PoolId) -> bool {
+        self.profiles[pool as usize].as_ref().is_some_and(Profile::is_noisy)
+    }
+
+    /// Whether a task of one core takes from a pool on a host.
+    pub(crate) fn takes_from(
+        &self,
+        problem: &Problem<'_>,
+        task: TaskId,
+        host: HostId,
+        pool: PoolId,
+    ) -> bool {
+        let mut takes = false;
+        let at = (host, 1, 1);
+        self.pools.each_use(problem.workflow(), task, at, |used, _| takes |= used == pool);
+        takes
+    }
+
+    /// Computes the demand of a task that holds nothing but memory.
+    #[inline]
+    pub(crate) fn takes_memory(&self, bytes: u64, host: HostId, takes: &mut Takes) {
+        takes.rooms.clear();
+        (takes.host, takes.never) = (host, false);
+        let Some(pool) = self.pools.memory_of(host).filter(|_| bytes > 0) else { return };
+        let capacity = self.pools.all()[pool as usize].capacity;
+        if bytes > capacity {
+            takes.never = true;
+        } else if self.profiles[pool as usize].is_some() {
+            takes.rooms.push((pool, capacity - bytes));
+        }
     }
 
     /// The earliest date, not before `from`, at which all of it has room for so many seconds, inside
@@ -179,8 +263,15 @@ impl PoolUse {
         }
     }
 
-    /// A task is taken back.
+    /// A task holds what it demands until it is taken back.
+    pub(crate) fn try_out(&mut self, problem: &Problem<'_>, task: TaskId, placement: &Placement) {
+        self.on_trial += 1;
+        self.hold(problem, task, placement);
+    }
+
+    /// A task that was tried out is taken back.
     pub(crate) fn release(&mut self, problem: &Problem<'_>, task: TaskId, placement: &Placement) {
+        self.on_trial -= 1;
         for (pool, amount) in problem.uses(task, placement.procs()) {
             if let Some(profile) = &mut self.profiles[pool as usize] {
                 profile.release(amount, placement.start, placement.finish);
@@ -196,6 +287,9 @@ impl PoolUse {
         host: HostId,
         mut each: impl FnMut(PoolId),
     ) {
+        if !self.any_shared {
+            return;
+        }
         let width = problem.workflow().width(task).0;
         self.pools.each_use(problem.workflow(), task, (host, width, width), |pool, _| {
             if self.pools.all()[pool as usize].is_shared && self.profiles[pool as usize].is_some() {

@@ -4,6 +4,7 @@
 //! which a demand cannot fit, and those in which it fits throughout, without touching the steps.
 
 use slackline_model::approx;
+use std::ops::Range;
 
 const CHUNK: usize = 64;
 
@@ -39,13 +40,21 @@ struct Chunk {
 pub(crate) struct Profile {
     digests: Vec<Digest>,
     chunks: Vec<Chunk>,
+    /// Two dates were taken for one though they differ.
+    is_noisy: bool,
 }
 
 impl Profile {
     /// Nothing is held.
     pub(crate) fn new() -> Profile {
         let first = Chunk { dates: vec![0.0], used: vec![0] };
-        Profile { digests: vec![Digest::of(&first)], chunks: vec![first] }
+        Profile { digests: vec![Digest::of(&first)], chunks: vec![first], is_noisy: false }
+    }
+
+    /// Whether two dates were taken for one though they differ by rounding.
+    #[inline]
+    pub(crate) fn is_noisy(&self) -> bool {
+        self.is_noisy
     }
 
     /// The last step that begins at or before a date, within rounding.
@@ -126,6 +135,7 @@ impl Profile {
         let steps = &mut self.chunks[chunk];
         let (known, used) = (steps.dates[at], steps.used[at]);
         if approx::eq(known, date) || known >= date {
+            self.is_noisy |= known != date;
             return (chunk, at);
         }
         steps.dates.insert(at + 1, date);
@@ -141,8 +151,14 @@ impl Profile {
         if at + 1 < CHUNK / 2 { (chunk, at + 1) } else { (chunk + 1, at + 1 - CHUNK / 2) }
     }
 
-    /// Changes what is held in `[start, finish)`.
-    fn change(&mut self, start: f64, finish: f64, by: impl Fn(u64) -> u64) {
+    /// Passes on the steps in `[start, finish)`, chunk by chunk.
+    #[inline]
+    fn change(
+        &mut self,
+        start: f64,
+        finish: f64,
+        each: impl Fn(&mut Digest, &mut Chunk, Range<usize>),
+    ) {
         if !approx::lt(start, finish) {
             return;
         }
@@ -155,21 +171,32 @@ impl Profile {
         for chunk in first..=last {
             let from = if chunk == first { begin } else { 0 };
             let to = if chunk == last { end } else { self.chunks[chunk].used.len() };
-            for used in &mut self.chunks[chunk].used[from..to] {
-                *used = by(*used);
-            }
-            self.digests[chunk] = Digest::of(&self.chunks[chunk]);
+            each(&mut self.digests[chunk], &mut self.chunks[chunk], from..to);
         }
     }
 
     /// Holds so much in `[start, finish)`.
     pub(crate) fn hold(&mut self, amount: u64, start: f64, finish: f64) {
-        self.change(start, finish, |used| used + amount);
+        self.change(start, finish, |digest, chunk, steps| {
+            let (mut least, mut most) = (u64::MAX, digest.most);
+            for used in &mut chunk.used[steps] {
+                least = least.min(*used);
+                *used += amount;
+                most = most.max(*used);
+            }
+            digest.most = most;
+            if least == digest.least {
+                digest.least = chunk.used.iter().copied().min().unwrap_or(0);
+            }
+        });
     }
 
     /// Takes back what was held so.
     pub(crate) fn release(&mut self, amount: u64, start: f64, finish: f64) {
-        self.change(start, finish, |used| used.saturating_sub(amount));
+        self.change(start, finish, |digest, chunk, steps| {
+            chunk.used[steps].iter_mut().for_each(|used| *used = used.saturating_sub(amount));
+            *digest = Digest::of(chunk);
+        });
         if approx::lt(start, finish) {
             self.join(finish);
             self.join(start);

@@ -7,7 +7,7 @@
 //!    too could never be provided for. The reference is the kind of machine on which the whole workflow
 //!    costs least.
 //! 2. *Provision*: groups in topological order. Each gets one machine, a new one of some kind or one in
-//!    use, at the least additional bill among those that meet the deadline (as far as can be told from
+//!    use, at the least additional bill among those that meet the deadline (as far as follows from
 //!    the shortest path below the group), else the one that ends first. A paid quantum with room left
 //!    thus costs nothing.
 //! 3. *Schedule*: the tasks of a group by falling upward rank on the cores of its machine, each where it

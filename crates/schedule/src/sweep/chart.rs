@@ -387,7 +387,7 @@ impl<'g> Chart<'g> {
         let seconds = way.seconds(self.ground.bytes(file));
         let Some(line) = way.line else { return }; // it stays
         let timeline = &mut self.lanes[line].line;
-        let mut start = f64::INFINITY; // nobody knows when
+        let mut start = f64::INFINITY; // not known
         if seconds < f64::INFINITY && ready < f64::INFINITY {
             start = timeline.earliest(ready, seconds);
             timeline.occupy(start, start + seconds);

@@ -183,7 +183,7 @@ pub(super) fn fill_from(
             if ground.ways.is_plain() { claim.cluster..claim.cluster + 1 } else { 0..clusters };
         let chooser = Chooser { chart, ground, heuristic, clusters };
         for head in waiting.heads() {
-            let mut is_new = heuristic.literal_second; // it looks at more than the offers
+            let mut is_new = heuristic.literal_second; // it depends on more than the offers
             for cluster in changed.clone() {
                 let old = &mut offers[head.class * clusters + cluster];
                 let offer = chart.offer(head.task, cluster, &mut scratch);

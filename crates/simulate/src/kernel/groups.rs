@@ -5,7 +5,7 @@
 //! in between.
 
 use super::heap::Heap;
-use crate::solver::NOBODY;
+use crate::solver::NO_ID;
 
 #[derive(Clone, Debug)]
 struct Group {
@@ -23,7 +23,7 @@ struct Group {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
     groups: Vec<Group>,
-    /// The constraint that holds an activity, or [`NOBODY`].
+    /// The constraint that holds an activity, or [`NO_ID`].
     homes: Vec<u32>,
     /// Per activity: its position in its group.
     places: Vec<u32>,
@@ -44,7 +44,7 @@ impl Groups {
 
     /// Makes room for one more activity.
     pub(super) fn add_slot(&mut self) {
-        self.homes.push(NOBODY);
+        self.homes.push(NO_ID);
         self.places.push(0);
     }
 
@@ -102,7 +102,7 @@ impl Groups {
 
     /// Takes an activity out of its group; gives amount x weight left.
     pub(super) fn leave(&mut self, slot: u32, now: f64) -> f64 {
-        let home = std::mem::replace(&mut self.homes[slot as usize], NOBODY);
+        let home = std::mem::replace(&mut self.homes[slot as usize], NO_ID);
         self.touch(home);
         let group = &mut self.groups[home as usize];
         let place = self.places[slot as usize];

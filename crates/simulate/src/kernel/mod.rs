@@ -21,7 +21,7 @@ use agenda::Agenda;
 use groups::Groups;
 use thiserror::Error;
 
-use crate::solver::{NOBODY, System, Use};
+use crate::solver::{NO_ID, System, Use};
 
 /// Relative distance of dates that are one instant.
 pub const SIMULTANEOUS: f64 = 1e-12;
@@ -485,7 +485,7 @@ impl Kernel {
     /// Computes what is left of a working activity now and takes it out of its group.
     fn bring_up_to_date(&mut self, slot: u32) {
         let now = self.clock;
-        if self.groups.home(slot) != NOBODY {
+        if self.groups.home(slot) != NO_ID {
             let to_go = self.groups.leave(slot, now);
             self.activities[slot as usize].remaining = to_go / self.system.weight(slot);
         } else {
@@ -523,12 +523,12 @@ impl Kernel {
     /// Moves an activity to the group of the constraint that holds it now.
     fn regroup(&mut self, slot: u32) {
         let holder = self.system.bottleneck(slot);
-        if holder != NOBODY && self.groups.home(slot) == holder {
+        if holder != NO_ID && self.groups.home(slot) == holder {
             return;
         }
         self.bring_up_to_date(slot);
         let remaining = self.activities[slot as usize].remaining;
-        if holder != NOBODY {
+        if holder != NO_ID {
             self.agenda.remove(2 * slot);
             self.groups.join(slot, holder, remaining * self.system.weight(slot), self.clock);
         } else {
@@ -544,7 +544,7 @@ impl Kernel {
         let waiting = self.activities.iter().enumerate().filter(|(_, a)| a.state != State::Free);
         let waiting = waiting.map(|(slot, a)| {
             let holder = self.system.bottleneck(slot as u32);
-            let holder = (holder != NOBODY).then_some(ConstraintId(holder));
+            let holder = (holder != NO_ID).then_some(ConstraintId(holder));
             (self.id(slot as u32), a.tag, holder)
         });
         Stalled { date: self.clock, waiting: waiting.collect() }

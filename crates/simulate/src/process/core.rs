@@ -61,7 +61,7 @@ impl<T> Slab<T> {
 
 /// The activity or event that an operation waits for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum OperationKind {
     Compute(ActivityId),
     Io(ActivityId),
     Sleep(ActivityId),
@@ -81,7 +81,7 @@ pub(super) enum State<M> {
 #[derive(Debug)]
 pub(super) struct Op<M> {
     pub(super) owner: ProcessId,
-    pub(super) what: What,
+    pub(super) what: OperationKind,
     pub(super) state: State<M>,
     pub(super) waiters: Vec<ProcessId>,
     /// The how-manieth of all operations it ended.
@@ -204,7 +204,7 @@ impl<'p, M> Core<'p, M> {
         }
     }
 
-    fn add_op(&mut self, owner: ProcessId, what: What) -> u32 {
+    fn add_op(&mut self, owner: ProcessId, what: OperationKind) -> u32 {
         let op = Op { owner, what, state: State::Running, waiters: Vec::new(), ended: 0 };
         let key = self.ops.insert(op);
         if let Some(process) = self.process_mut(owner) {
@@ -218,10 +218,10 @@ impl<'p, M> Core<'p, M> {
         &mut self,
         owner: ProcessId,
         activity: Activity,
-        what: fn(ActivityId) -> What,
+        what: fn(ActivityId) -> OperationKind,
     ) -> u32 {
         // The tag is that of the operation, which is not there yet.
-        let place = self.add_op(owner, What::Join(owner));
+        let place = self.add_op(owner, OperationKind::Join(owner));
         match self.simulation.start(activity, u64::from(place) << 1) {
             Ok(id) => {
                 if let Some(op) = self.ops.get_mut(place) {
@@ -238,7 +238,7 @@ impl<'p, M> Core<'p, M> {
 
     /// An operation that ends when a process does.
     pub(super) fn join(&mut self, owner: ProcessId, other: ProcessId) -> u32 {
-        let place = self.add_op(owner, What::Join(other));
+        let place = self.add_op(owner, OperationKind::Join(other));
         match self.process_mut(other) {
             Some(process) => process.joins.push(place),
             None => self.finish(place, State::Done(None)),
@@ -255,7 +255,7 @@ impl<'p, M> Core<'p, M> {
         is_detached: bool,
     ) -> Option<u32> {
         let host = self.process(owner).map(|process| process.host)?;
-        let op = (!is_detached).then(|| self.add_op(owner, What::Send(0)));
+        let op = (!is_detached).then(|| self.add_op(owner, OperationKind::Send(0)));
         let side = Side { host, op };
         let waiting = self.first_waiting(mailbox, |comm| comm.receiver.is_some());
         let key = match waiting {
@@ -283,7 +283,7 @@ impl<'p, M> Core<'p, M> {
             }
         };
         if let Some(op) = op.and_then(|op| self.ops.get_mut(op)) {
-            op.what = What::Send(key);
+            op.what = OperationKind::Send(key);
         }
         if waiting.is_some() {
             self.start_comm(key);
@@ -292,7 +292,7 @@ impl<'p, M> Core<'p, M> {
     }
 
     pub(super) fn receive(&mut self, owner: ProcessId, mailbox: u32) -> u32 {
-        let op = self.add_op(owner, What::Receive(0));
+        let op = self.add_op(owner, OperationKind::Receive(0));
         let Some(host) = self.process(owner).map(|process| process.host) else { return op };
         let side = Side { host, op: Some(op) };
         let waiting = self.first_waiting(mailbox, |comm| comm.sender.is_some());
@@ -319,7 +319,7 @@ impl<'p, M> Core<'p, M> {
             }
         };
         if let Some(op) = self.ops.get_mut(op) {
-            op.what = What::Receive(key);
+            op.what = OperationKind::Receive(key);
         }
         if waiting.is_some() {
             self.start_comm(key);
@@ -391,7 +391,7 @@ impl<'p, M> Core<'p, M> {
         waiters.into_iter().for_each(|id| self.wake(id));
     }
 
-    /// Nobody wants to know how an operation ends: it is cancelled, and forgotten.
+    /// Drops an operation whose handle is gone: it is cancelled if it runs.
     pub(super) fn release(&mut self, key: u32) -> Option<Op<M>> {
         if self.ops.get(key).is_some_and(|op| matches!(op.state, State::Running)) {
             self.interrupt(key, Interrupted::Network);
@@ -402,7 +402,7 @@ impl<'p, M> Core<'p, M> {
         {
             process.ops.swap_remove(at);
         }
-        if let What::Join(other) = op.what
+        if let OperationKind::Join(other) = op.what
             && let Some(process) = self.process_mut(other)
         {
             process.joins.retain(|join| *join != key);
@@ -417,14 +417,14 @@ impl<'p, M> Core<'p, M> {
             return;
         }
         match op.what {
-            What::Send(comm) | What::Receive(comm) => {
+            OperationKind::Send(comm) | OperationKind::Receive(comm) => {
                 if let Some(id) = self.comms.get(comm).and_then(|comm| comm.activity) {
                     self.cancel(id);
                 }
                 self.end_comm(comm, Some(why));
             }
-            What::Join(_) => self.finish(key, State::Failed(why)),
-            What::Compute(id) | What::Io(id) | What::Sleep(id) => {
+            OperationKind::Join(_) => self.finish(key, State::Failed(why)),
+            OperationKind::Compute(id) | OperationKind::Io(id) | OperationKind::Sleep(id) => {
                 self.cancel(id);
                 self.finish(key, State::Failed(why));
             }
@@ -440,7 +440,7 @@ impl<'p, M> Core<'p, M> {
     /// Detaches the sending side, which ignores the outcome: the transfer continues without it.
     pub(super) fn detach(&mut self, key: u32) {
         let Some(op) = self.ops.get_mut(key) else { return };
-        if let What::Send(comm) = op.what
+        if let OperationKind::Send(comm) = op.what
             && matches!(op.state, State::Running)
         {
             op.state = State::Done(None);
@@ -463,12 +463,12 @@ impl<'p, M> Core<'p, M> {
         for key in ops {
             let Some(op) = self.ops.get(key) else { continue };
             let activity = match op.what {
-                What::Send(comm) | What::Receive(comm) => {
+                OperationKind::Send(comm) | OperationKind::Receive(comm) => {
                     self.comms.get(comm).and_then(|comm| comm.activity)
                 }
-                What::Compute(id) | What::Io(id) => Some(id),
+                OperationKind::Compute(id) | OperationKind::Io(id) => Some(id),
                 // Sleeps and joins continue while the process is suspended.
-                What::Sleep(_) | What::Join(_) => None,
+                OperationKind::Sleep(_) | OperationKind::Join(_) => None,
             };
             if let (Some(activity), State::Running) = (activity, &op.state) {
                 if is_held {
@@ -547,18 +547,18 @@ impl<'p, M> Core<'p, M> {
         lines
     }
 
-    fn describe(&self, what: What) -> String {
+    fn describe(&self, what: OperationKind) -> String {
         let mailbox = |key: u32| {
             let comm = self.comms.get(key);
             comm.map_or("", |comm| self.mailboxes[comm.mailbox as usize].name.as_str())
         };
         match what {
-            What::Compute(_) => "computes".into(),
-            What::Io(_) => "reads or writes".into(),
-            What::Sleep(_) => "sleeps".into(),
-            What::Send(key) => format!("waits for a receiver at `{}`", mailbox(key)),
-            What::Receive(key) => format!("waits for a message at `{}`", mailbox(key)),
-            What::Join(other) => match self.process(other) {
+            OperationKind::Compute(_) => "computes".into(),
+            OperationKind::Io(_) => "reads or writes".into(),
+            OperationKind::Sleep(_) => "sleeps".into(),
+            OperationKind::Send(key) => format!("waits for a receiver at `{}`", mailbox(key)),
+            OperationKind::Receive(key) => format!("waits for a message at `{}`", mailbox(key)),
+            OperationKind::Join(other) => match self.process(other) {
                 Some(process) => format!("waits for the end of `{}`", process.name),
                 None => "waits for the end of a process".into(),
             },

@@ -3,8 +3,8 @@
 //!
 //! An operation begins with the call and ends when it is awaited: `p.compute(1e9).await`
 //! blocks, `let work = p.compute(1e9);` runs concurrently. Dropping an operation that has not ended
-//! cancels it; so does the end of its process. Processes meet in mailboxes: a transfer begins when
-//! a sender and a receiver are there, from the sender's host to the receiver's.
+//! cancels it; so does the end of its process. Processes communicate through mailboxes: a transfer begins when
+//! a sender and a receiver are both at one, from the sender's host to the receiver's.
 //!
 //! ```
 //! use slackline_simulate::Models;
@@ -45,15 +45,15 @@ pub enum Interrupted {
     /// The network failed, or the process at the other end is gone.
     #[error("the network or the other side failed")]
     Network,
-    /// The time that was given to it has passed.
+    /// The limit of [`Process::within`] has passed.
     #[error("the time is over")]
     Timeout,
-    /// Somebody cancelled it.
+    /// A process cancelled it.
     #[error("it was cancelled")]
     Cancelled,
 }
 
-/// A process: its number is never used again.
+/// The id of a process. Its number is unique in the world; slots are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId {
     pub(crate) slot: u32,

@@ -1,6 +1,6 @@
-//! The world of processes: what runs them, and what they see.
+//! The world of processes, which runs them, and the handle through which a process acts.
 
-use super::core::{Body, Core, ProcessState, Restart, What};
+use super::core::{Body, Core, OperationKind, ProcessState, Restart};
 use super::operation::{AnyOperation, FirstOf, Operation, Receiving, Shared, Within};
 use super::{Interrupted, ProcessId, WorldError};
 use crate::{Models, Simulation, SimulationError, Step};
@@ -13,13 +13,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// Most processes that are named in a report of a deadlock.
-const NAMED: usize = 10;
+/// Most processes that the report of a deadlock lists.
+const LISTED: usize = 10;
 
 /// A platform with processes on it, which send each other messages of type `M`.
 pub struct World<'p, M> {
     core: Shared<'p, M>,
-    /// By place of the process.
+    /// By slot of the process.
     bodies: Vec<Option<Body<'p>>>,
 }
 
@@ -29,7 +29,7 @@ impl<M> fmt::Debug for World<'_, M> {
     }
 }
 
-/// A process as it sees itself: its way to do anything.
+/// The handle of a process for itself: all its operations.
 pub struct Process<'p, M> {
     core: Shared<'p, M>,
     id: ProcessId,
@@ -48,7 +48,8 @@ impl<M> fmt::Debug for Process<'_, M> {
     }
 }
 
-/// Adds a process to the core; its body is handed over with `born`.
+/// Adds a process to the core; the world takes its body from `born` when it next runs ready processes, as a process may
+/// add others while the bodies are in use.
 fn add<'p, M: 'p>(
     core: &Shared<'p, M>,
     (name, host, is_daemon): (Rc<str>, HostId, bool),
@@ -59,7 +60,7 @@ fn add<'p, M: 'p>(
     inner.numbers += 1;
     let number = inner.numbers;
     if !inner.simulation.host_is_on(host) {
-        // It would have ended with its host; if it restarts, it waits for it.
+        // A host that is off ends its processes; those that restart begin when the host is back.
         if let Some(factory) = factory {
             inner.restarts.push(Restart { name, host, is_daemon, factory });
         }
@@ -90,7 +91,7 @@ fn add<'p, M: 'p>(
 }
 
 impl<'p, M: 'p> World<'p, M> {
-    /// A world at date 0 without processes.
+    /// A world at date 0 (seconds) without processes.
     pub fn new(
         platform: impl Into<Arc<Platform>>,
         models: Models,
@@ -104,7 +105,7 @@ impl<'p, M: 'p> World<'p, M> {
         self.core.borrow().simulation.clock()
     }
 
-    /// Adds a process. What it returns is dropped: most end with a `Result` of their last operation.
+    /// Adds a process. Its return value is dropped: most end with the `Result` of their last operation.
     pub fn spawn<F: Future + 'p>(
         &mut self,
         name: &str,
@@ -114,7 +115,7 @@ impl<'p, M: 'p> World<'p, M> {
         add(&self.core, (name.into(), host, false), None, |p| boxed(body(p)))
     }
 
-    /// Adds a process that does not keep the world going.
+    /// Adds a process whose end [`World::run`] does not wait for.
     pub fn spawn_daemon<F: Future + 'p>(
         &mut self,
         name: &str,
@@ -136,12 +137,12 @@ impl<'p, M: 'p> World<'p, M> {
         add(&self.core, (name.into(), host, false), Some(factory), move |p| first(p))
     }
 
-    /// Lets the processes run until all but daemons have ended.
+    /// Runs the processes until all but daemons have ended.
     pub fn run(&mut self) -> Result<(), WorldError> {
         self.run_until(f64::INFINITY)
     }
 
-    /// Lets the processes run until all but daemons have ended, or until a date.
+    /// Runs the processes until all but daemons have ended, or until a date in seconds.
     pub fn run_until(&mut self, date: f64) -> Result<(), WorldError> {
         loop {
             self.run_ready();
@@ -158,9 +159,10 @@ impl<'p, M: 'p> World<'p, M> {
                     return Ok(());
                 }
                 let date = core.simulation.clock();
-                return Err(WorldError::Deadlock { date, waiting: core.waiting(NAMED) });
+                return Err(WorldError::Deadlock { date, waiting: core.waiting(LISTED) });
             }
-            // Without activities the simulation does not advance to a host's return.
+            // Without activities the simulation only advances to a given date: that of the next profile event, which
+            // may bring a host back.
             let until = if core.simulation.alive() == 0 {
                 date.min(core.simulation.next_date())
             } else {
@@ -179,7 +181,7 @@ impl<'p, M: 'p> World<'p, M> {
         }
     }
 
-    /// Most processes that were alive at a time.
+    /// Number of slots: the most processes that were alive at one time.
     pub fn places(&self) -> usize {
         self.bodies.len()
     }
@@ -194,11 +196,11 @@ impl<'p, M: 'p> World<'p, M> {
         loop {
             let mut core = self.core.borrow_mut();
             for (id, body) in std::mem::take(&mut core.born) {
-                let place = id.slot as usize;
-                if place >= self.bodies.len() {
-                    self.bodies.resize_with(place + 1, || None);
+                let slot = id.slot as usize;
+                if slot >= self.bodies.len() {
+                    self.bodies.resize_with(slot + 1, || None);
                 }
-                self.bodies[place] = Some(body);
+                self.bodies[slot] = Some(body);
             }
             let dying = std::mem::take(&mut core.dying);
             if !dying.is_empty() {
@@ -209,6 +211,7 @@ impl<'p, M: 'p> World<'p, M> {
             let Some(id) = core.ready.pop_front() else { return };
             let Some(process) = core.process_mut(id) else { continue };
             process.is_queued = false;
+            // It runs when it is resumed.
             if process.is_suspended {
                 process.is_due = true;
                 continue;
@@ -278,7 +281,8 @@ impl<'p, M: 'p> World<'p, M> {
 
 impl<M> Drop for World<'_, M> {
     fn drop(&mut self) {
-        // Bodies hold the core, and the core those that were never begun.
+        // Bodies and factories hold references to the core, which holds the bodies that never began: break the circle,
+        // and drop them while the core is not borrowed.
         self.bodies.clear();
         if let Ok(mut core) = self.core.try_borrow_mut() {
             let (born, restarts) =
@@ -297,7 +301,7 @@ fn boxed<'p, F: Future + 'p>(body: F) -> Body<'p> {
 }
 
 impl<'p, M: 'p> Process<'p, M> {
-    /// Its own number.
+    /// Its own id.
     pub fn id(&self) -> ProcessId {
         self.id
     }
@@ -312,42 +316,46 @@ impl<'p, M: 'p> Process<'p, M> {
         self.core.borrow().simulation.clock()
     }
 
-    fn begin(&self, activity: Activity, what: fn(crate::ActivityId) -> What) -> Operation<'p, M> {
+    fn begin(
+        &self,
+        activity: Activity,
+        what: fn(crate::ActivityId) -> OperationKind,
+    ) -> Operation<'p, M> {
         let key = self.core.borrow_mut().begin(self.id, activity, what);
         Operation::new(&self.core, self.id, key)
     }
 
-    /// Computes so many flop on its host.
+    /// Computes an amount of flop on its host.
     pub fn compute(&self, flops: f64) -> Operation<'p, M> {
         self.compute_as(Exec::new(self.host, flops))
     }
 
     /// Computes on any host, with a priority or a bound.
     pub fn compute_as(&self, exec: Exec) -> Operation<'p, M> {
-        self.begin(Activity::Exec(exec), What::Compute)
+        self.begin(Activity::Exec(exec), OperationKind::Compute)
     }
 
-    /// Lets so many seconds pass.
+    /// Waits for a number of seconds.
     pub fn sleep(&self, seconds: f64) -> Operation<'p, M> {
-        self.begin(Activity::Sleep(seconds), What::Sleep)
+        self.begin(Activity::Sleep(seconds), OperationKind::Sleep)
     }
 
-    /// Reads so many bytes from a disk.
+    /// Reads bytes from a disk.
     pub fn read(&self, disk: DiskId, bytes: f64) -> Operation<'p, M> {
         self.access(disk, DiskAccess::Read, bytes)
     }
 
-    /// Writes so many bytes to a disk.
+    /// Writes bytes to a disk.
     pub fn write(&self, disk: DiskId, bytes: f64) -> Operation<'p, M> {
         self.access(disk, DiskAccess::Write, bytes)
     }
 
     fn access(&self, disk: DiskId, access: DiskAccess, bytes: f64) -> Operation<'p, M> {
         let operation = DiskOperation { disk, access, bytes, client: self.host };
-        self.begin(Activity::Io(operation), What::Io)
+        self.begin(Activity::Io(operation), OperationKind::Io)
     }
 
-    /// Sends a message of so many bytes to a mailbox; it ends when the receiver has it.
+    /// Sends a message to a mailbox, simulated as a transfer of `bytes`; the operation ends when the receiver has it.
     pub fn send(&self, mailbox: &str, message: M, bytes: f64) -> Operation<'p, M> {
         self.send_limited(mailbox, message, bytes, f64::INFINITY)
     }
@@ -391,7 +399,7 @@ impl<'p, M: 'p> Process<'p, M> {
         core.has_message(mailbox)
     }
 
-    /// Gives an operation so many seconds; after that it is cancelled.
+    /// Limits an operation to a number of seconds, after which it is cancelled.
     pub fn within<T, F>(&self, seconds: f64, operation: F) -> Within<'p, M, F>
     where
         F: Future<Output = Result<T, Interrupted>> + Unpin,
@@ -425,7 +433,7 @@ impl<'p, M: 'p> Process<'p, M> {
         self.core.borrow_mut().dying.push(other);
     }
 
-    /// Stops a process, and what it computes, reads, writes and transfers; its sleeps run on.
+    /// Suspends a process with its computations, disk operations and transfers; its sleeps continue.
     pub fn suspend(&self, other: ProcessId) {
         self.core.borrow_mut().hold(other, true);
     }
@@ -440,13 +448,13 @@ impl<'p, M: 'p> Process<'p, M> {
         self.core.borrow().process(other).is_some()
     }
 
-    /// Stops this process until another one resumes it.
+    /// Suspends this process until another one resumes it.
     pub async fn suspend_self(&self) {
         self.core.borrow_mut().hold(self.id, true);
         self.yield_now().await;
     }
 
-    /// Lets the other processes that are ready at this instant run first.
+    /// Runs the other processes that are ready at this instant first.
     pub async fn yield_now(&self) {
         let mut has_waited = false;
         poll_fn(|_| {

@@ -1,8 +1,8 @@
-//! InfiniBand: flows that share an adapter slow each other down beyond max-min sharing.
+//! InfiniBand: flows that share an adapter slow each other down beyond max-min sharing, as in SimGrid's model `IB`.
 //!
 //! The penalty of a flow follows from the numbers of flows that leave its sender and enter its
-//! receiver. When a flow begins or ends, the flows that can be reached from its sender over common senders and
-//! receivers are looked at again; those of a sender that has become idle are not, as in SimGrid.
+//! receiver. When a flow begins or ends, the penalties of all flows that are connected with its sender over common
+//! senders and receivers are computed again; those of a sender that has become idle are not, as in SimGrid.
 
 use crate::kernel::ActivityId;
 use crate::models::{HostModel, Models, NetworkModel, Penalties};
@@ -32,7 +32,7 @@ pub(super) struct Infiniband {
 type Limits = Vec<(ActivityId, f64)>;
 
 impl Infiniband {
-    /// Nothing under way; `None` where the models know no penalties.
+    /// A state without flows; none where the models have no penalties.
     pub(super) fn of(models: &Models, platform: &Platform) -> Option<Infiniband> {
         let flows = models.network == NetworkModel::Flows && models.host == HostModel::Separate;
         let penalties = models.penalties.filter(|_| flows)?;
@@ -40,7 +40,7 @@ impl Infiniband {
         Some(Infiniband { penalties, flows: HashMap::new(), out: none.clone(), into: none })
     }
 
-    /// A flow begins that would be as fast as `best` alone.
+    /// Adds a flow with the rate `best` (bytes/s) when alone.
     pub(super) fn begin(
         &mut self,
         id: ActivityId,
@@ -53,7 +53,7 @@ impl Infiniband {
         self.update(src.0)
     }
 
-    /// An activity has ended; nothing happens if it was no flow.
+    /// Removes a flow; nothing happens if the activity is none.
     pub(super) fn end(&mut self, id: ActivityId) -> Limits {
         let Some(flow) = self.flows.remove(&id) else { return Vec::new() };
         self.out[flow.src as usize].retain(|&other| other != id);
@@ -61,7 +61,7 @@ impl Infiniband {
         self.update(flow.src)
     }
 
-    /// Looks again at all flows that hang together with those that leave `host`.
+    /// Computes the penalties of all flows that are connected with those that leave `host`.
     fn update(&mut self, host: u32) -> Limits {
         let mut senders = vec![host];
         let mut reached = Vec::new();
@@ -92,6 +92,7 @@ impl Infiniband {
         limits
     }
 
+    /// The factor by which a flow is slower than alone: the larger one of its sender's and its receiver's.
     fn penalty(&self, flow: &Flow) -> f64 {
         let Penalties { entering, leaving, busy } = self.penalties;
         let leave = &self.out[flow.src as usize];
@@ -101,6 +102,7 @@ impl Infiniband {
         } else {
             let of = |id: &ActivityId| {
                 let towards = self.into[self.flows[id].dst as usize].len();
+                // As in SimGrid, a receiver is busy from three flows on.
                 leave.len() as f64 * leaving * if towards > 2 { busy } else { 1.0 }
             };
             leave.iter().map(of).fold(0.0, f64::max)

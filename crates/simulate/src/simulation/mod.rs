@@ -33,7 +33,7 @@ use thiserror::Error;
 /// The reason why a simulation refuses a request or cannot advance.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum SimulationError {
-    /// An activity that makes no sense.
+    /// An activity with an invalid amount or limit.
     #[error("{activity}: {cause}")]
     BadActivity {
         /// The activity, in words.
@@ -41,7 +41,7 @@ pub enum SimulationError {
         /// The error in it.
         cause: String,
     },
-    /// A capacity that makes no sense.
+    /// An invalid capacity.
     #[error("the platform cannot be simulated: {0}")]
     BadPlatform(#[from] WorkError),
     /// No way between two hosts.

@@ -1,8 +1,8 @@
 //! Resources used by one activity at a time: links of the fifo model, sequential hosts.
 //!
 //! An activity is in the queue of every resource it needs, from its start to its end, and runs
-//! while it is first in all of them. Every activity enters all its queues at once, in one order, so
-//! that no circle of waiting can form.
+//! while it is first in all of them. An activity enters all its queues at one moment, so that of two activities the
+//! same one is ahead in every queue they share, and there is no deadlock.
 
 use crate::kernel::ActivityId;
 use std::collections::{HashMap, VecDeque};
@@ -11,6 +11,7 @@ use std::collections::{HashMap, VecDeque};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queues {
     queues: HashMap<u32, VecDeque<ActivityId>>,
+    /// The resources of each queued activity, ascending.
     needs: HashMap<ActivityId, Vec<u32>>,
 }
 
@@ -26,7 +27,7 @@ impl Queues {
         self.is_first(activity)
     }
 
-    /// Takes an activity out; gives those that may run now, in the order of their queues.
+    /// Removes an activity; returns those that may run now, by the lowest resource that they waited for.
     pub(super) fn leave(&mut self, activity: ActivityId) -> Vec<ActivityId> {
         let Some(resources) = self.needs.remove(&activity) else { return Vec::new() };
         let mut heads = Vec::new();

@@ -15,18 +15,20 @@ pub(super) struct HostState {
     /// Flop/s of one core now.
     pub(super) speed: f64,
     pub(super) on: bool,
-    /// One activity at a time.
+    /// Whether it runs one activity at a time.
     pub(super) sequential: bool,
-    /// Cores kept busy by receiving.
+    /// Cores that are busy because of incoming transfers.
     pub(super) receiving: u32,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct LinkState {
-    /// None for a fat pipe that never changes: it is a bound, and its flows need not be found.
+    /// None for a fatpipe that never changes: it is a bound of each flow, and no change has to find its flows.
     pub(super) constraint: Option<ConstraintId>,
     pub(super) shared: bool,
+    /// Bytes/s now.
     pub(super) bandwidth: f64,
+    /// Seconds now.
     pub(super) latency: f64,
     pub(super) on: bool,
 }
@@ -64,6 +66,7 @@ pub(super) struct Resources {
     pub(super) hosts: Vec<HostState>,
     pub(super) links: Vec<LinkState>,
     pub(super) disks: Vec<DiskState>,
+    /// Per constraint of the kernel: its resource.
     pub(super) owners: Vec<Holder>,
     /// Whether any link can be off, or have another bandwidth or latency than nominal.
     pub(super) links_change: bool,
@@ -129,7 +132,7 @@ impl Resources {
         Ok(Resources { hosts, links, disks, owners, links_change })
     }
 
-    /// Flop/s of all cores of a host that are there for executions.
+    /// Flop/s of the cores of a host that are free for executions.
     pub(super) fn host_capacity(&self, platform: &Platform, host: HostId) -> f64 {
         let state = &self.hosts[host.index()];
         let cores = platform.host(host).cores.saturating_sub(state.receiving);
@@ -162,7 +165,7 @@ impl Ord for Upcoming {
 pub(super) struct Profiles {
     players: Vec<(Subject, Arc<Profile>, ProfileCursor)>,
     heap: BinaryHeap<Reverse<Upcoming>>,
-    /// Longest time after which a profile repeats or ends.
+    /// Seconds after which every profile has ended or repeated at least once.
     pub(super) horizon: f64,
 }
 
@@ -190,7 +193,7 @@ impl Profiles {
         }
     }
 
-    /// Goes back to the start.
+    /// Returns all profiles to their start.
     pub(super) fn restart(&mut self) {
         self.heap.clear();
         for player in 0..self.players.len() {
@@ -205,7 +208,7 @@ impl Profiles {
         self.heap.peek().map_or(f64::INFINITY, |next| next.0.date)
     }
 
-    /// Returns the quantities that will change, and whether each profile ends.
+    /// Returns the quantities that will still change, each with whether its profile ends (does not repeat).
     pub(super) fn upcoming(&self) -> impl Iterator<Item = (Subject, bool)> + '_ {
         self.heap.iter().map(|Reverse(next)| {
             let (subject, profile, _) = &self.players[next.player as usize];
@@ -213,7 +216,8 @@ impl Profiles {
         })
     }
 
-    /// The next change up to `horizon`.
+    /// Takes the next change with a date of at most `horizon`, in order of date; equal dates in the order of hosts before
+    /// links.
     pub(super) fn pop(&mut self, horizon: f64) -> Option<(Subject, f64)> {
         if self.next_date() > horizon {
             return None;

@@ -1,4 +1,4 @@
-//! From an activity to what the kernel needs to know: amount, latency, weight, bound, uses.
+//! From an activity to the parameters of the kernel: amount, latency, weight, bound, uses.
 
 use super::{Cause, Simulation, SimulationError};
 use crate::kernel::{ActivityId, ConstraintId};
@@ -13,11 +13,18 @@ use slackline_model::{DiskId, HostId, LinkId};
 use std::collections::BTreeMap;
 
 /// An activity as the kernel sees it; what it consumes is left in `Simulation::uses`.
+///
+/// Amounts are flop or bytes, rates these per second; where everything is a parallel task, the amount is 1 and the
+/// coefficients of the uses are the flop and bytes of the whole.
 pub(super) struct Shape {
     pub(super) amount: f64,
+    /// Seconds before the amount is consumed.
     pub(super) latency: f64,
+    /// Share of a constraint: rates are inversely proportional to weights.
     pub(super) weight: f64,
+    /// Largest rate.
     pub(super) bound: f64,
+    /// The reason why it fails as soon as it starts, if there is one.
     pub(super) doomed: Option<Cause>,
 }
 
@@ -27,6 +34,7 @@ impl Shape {
 }
 
 impl Simulation {
+    /// The shape of an activity under the present state of the resources.
     pub(super) fn shape(&mut self, activity: &Activity) -> Result<Shape, SimulationError> {
         self.uses.clear();
         let parallel = self.models.host == HostModel::ParallelTasks;
@@ -93,7 +101,7 @@ impl Simulation {
         if let Factor::Steps(_) = self.models.bandwidth_factor
             && self.models.factor_on_share
         {
-            // A rate of r takes a share of r / factor, and that is what is weighed.
+            // A rate r takes the share r / factor of a link; weights apply to shares.
             let share = 1.0 / self.models.bandwidth_factor.of(bytes);
             weight *= share;
             self.uses.iter_mut().for_each(|used| used.coefficient *= share);
@@ -237,7 +245,7 @@ impl Simulation {
                 uses.push(Use { constraint: state.constraint.0, coefficient: flops });
             }
         }
-        // Of a link that is not shared only the largest amount counts.
+        // A fatpipe gives every flow its full bandwidth: the largest amount takes longest.
         let mut unshared: BTreeMap<LinkId, f64> = BTreeMap::new();
         let mut window = 0.0f64;
         for &Block { from, to, bytes } in blocks {
@@ -277,6 +285,7 @@ impl Simulation {
                 uses.push(Use { constraint: constraint.0, coefficient: bytes });
             }
         }
+        // A flow transfers at most one TCP window (`tcp_gamma`) per round trip, twice the latency.
         if window > 0.0 {
             shape.bound = shape.bound.min(self.models.tcp_gamma / (2.0 * window));
         }
@@ -285,7 +294,7 @@ impl Simulation {
         Ok(shape)
     }
 
-    /// A host among these that is off.
+    /// The first host among these that is off, as a cause of failure.
     fn off(&self, hosts: &[HostId]) -> Option<Cause> {
         let off = hosts.iter().find(|host| !self.resources.hosts[host.index()].on);
         off.map(|&host| Cause::HostOff(host))
@@ -322,13 +331,13 @@ impl Simulation {
         }
     }
 
-    /// Whether an activity that was under way crosses a link, there or (acknowledgements) back.
+    /// Whether the route of a running activity, or that of its acknowledgements, has a link.
     pub(super) fn crosses(
         &mut self,
         id: ActivityId,
         link: LinkId,
     ) -> Result<bool, SimulationError> {
-        let mut ways: Vec<(HostId, HostId)> = match &self.running[id.slot()].activity {
+        let mut routes: Vec<(HostId, HostId)> = match &self.running[id.slot()].activity {
             Activity::Comm(_) if self.models.network == NetworkModel::Constant => Vec::new(),
             Activity::Comm(transfer) => vec![(transfer.src, transfer.dst)],
             Activity::Ptask(task) => task.blocks.iter().map(|b| (b.from, b.to)).collect(),
@@ -344,10 +353,10 @@ impl Simulation {
             && self.models.host == HostModel::Separate
             && self.models.network == NetworkModel::Flows
         {
-            let back: Vec<_> = ways.iter().map(|&(src, dst)| (dst, src)).collect();
-            ways.extend(back);
+            let back: Vec<_> = routes.iter().map(|&(src, dst)| (dst, src)).collect();
+            routes.extend(back);
         }
-        for (src, dst) in ways {
+        for (src, dst) in routes {
             if self.network.links(&self.platform, src, dst)?.contains(&link) {
                 return Ok(true);
             }
@@ -355,7 +364,7 @@ impl Simulation {
         Ok(false)
     }
 
-    /// Gives the activities that use a constraint the weights and bounds of the present.
+    /// Updates the weights and bounds of the activities that use a constraint to the present state.
     pub(super) fn refresh_users(
         &mut self,
         constraint: ConstraintId,
@@ -365,7 +374,7 @@ impl Simulation {
         self.refresh(users)
     }
 
-    /// Gives some activities the weights and bounds of the present.
+    /// Updates the weights and bounds of some activities to the present state.
     pub(super) fn refresh(&mut self, activities: Vec<ActivityId>) -> Result<(), SimulationError> {
         for id in activities {
             if self.running[id.slot()].doomed.is_some() {
@@ -379,7 +388,7 @@ impl Simulation {
     }
 
     /// Transfers whose route has a link that they use without sharing it: those of the matrix
-    /// and fifo models, which no constraint of the link knows.
+    /// and fifo models, which are not among the users of the link's constraint.
     pub(super) fn lone_transfers_over(
         &mut self,
         link: LinkId,
@@ -400,7 +409,7 @@ impl Simulation {
     }
 }
 
-/// Makes one of the uses of the same constraint.
+/// Adds up the uses of the same constraint; sorts by constraint.
 fn add_up(uses: &mut Vec<Use>) {
     uses.sort_by_key(|used| used.constraint);
     uses.dedup_by(|next, first| {
@@ -412,8 +421,8 @@ fn add_up(uses: &mut Vec<Use>) {
     });
 }
 
-/// Computes the weight of a local disk operation against one that comes over the network: that of a
-/// transfer over one ordinary link.
+/// The weight of a local disk operation, comparable to one that comes over the network: that of a transfer over one
+/// link, the median of the platform's.
 pub(super) fn typical_weight(platform: &Platform, models: &Models) -> f64 {
     if platform.disks().is_empty() || models.network != NetworkModel::Flows {
         return 1.0;
@@ -428,7 +437,7 @@ pub(super) fn typical_weight(platform: &Platform, models: &Models) -> f64 {
     weights.get(weights.len() / 2).copied().unwrap_or(1.0)
 }
 
-/// An activity in words.
+/// An activity as text for messages.
 pub(super) fn describe(platform: &Platform, activity: &Activity) -> String {
     let name = |host: &HostId| &*platform.host(*host).name;
     match activity {

@@ -10,7 +10,7 @@
 //! capacity, and after [`MAX_ROUNDS`] the rates reached (feasible at any time) are taken.
 //! Weights play no part. Only the connected components that changed are solved. Cost: rounds x elements of the component.
 
-use super::system::{NOBODY, System};
+use super::system::{NO_ID, System};
 
 /// Rounds after which the rates reached are good enough.
 pub const MAX_ROUNDS: usize = 500;
@@ -118,7 +118,7 @@ impl System {
         // The same order whatever the order of the changes.
         variables.sort_unstable();
         for &id in &variables {
-            self.variables[id as usize].bottleneck = NOBODY;
+            self.variables[id as usize].bottleneck = NO_ID;
         }
         (constraints, variables)
     }

@@ -1,4 +1,5 @@
-//! Hubs: constraints crossed by many, whose level follows from sums instead of from every variable.
+//! Hubs: constraints crossed by many variables, whose level follows from sums instead of from every variable. For
+//! *level* and *holder* see [`max_min`](super::max_min).
 //!
 //! The level of a saturated constraint is (capacity - what variables held elsewhere consume) /
 //! (sum of ratios of those it holds). A hub keeps these sums, and a *tie* to every constraint with
@@ -10,26 +11,27 @@
 //! it, are *watched*; the hub knows the level up to which the others are not updated.
 
 use super::max_min::SAME;
-use super::system::{NOBODY, System, Variable, larger};
+use super::system::{NO_ID, System, Variable, larger};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Constraints crossed by fewer variables are recomputed as fast as updated from sums.
+/// Fewest variables of a hub: constraints with fewer are recomputed as fast as updated from sums (measured).
 const WORTH_A_HUB: usize = 12;
 
-/// Adjustments after which sums are recomputed, against rounding.
+/// Adjustments after which sums are recomputed: each adds a relative rounding error of about 1e-16.
 pub(super) const MAX_AGE: u32 = 4000;
 
-/// A sum of which less than this part is left has lost digits.
+/// Fraction of a term: a sum that is less after the term was subtracted has lost six bits or more to cancellation.
 pub(super) const LOST_DIGITS: f64 = 1.0 / 64.0;
 
 /// Rounds of moving variables after which a hub is recomputed.
 const MAX_ROUNDS: usize = 20;
 
-/// Ties whose constraints may fill below this multiple of the hub's level are watched,
+/// A tie becomes watched when its constraint may be saturated below this multiple of the hub's level.
 const NEAR: f64 = 17.0 / 16.0;
 
-/// and no longer watched when they may not below this one.
+/// A tie is no longer watched when its constraint cannot be saturated below this multiple, which is larger than
+/// [`NEAR`] so that ties do not change back and forth.
 const FAR: f64 = 9.0 / 8.0;
 
 /// The variables that a hub shares with another constraint.
@@ -42,14 +44,14 @@ struct Tie {
     lost: u32,
     /// Position of this tie in the list of the constraint.
     place: u32,
-    /// Its place among those watched, or [`NOBODY`].
+    /// Its position among the watched ties, or [`NO_ID`].
     watched: u32,
     /// Consumption of the constraint per unit of the hub's level.
     ratios: f64,
 }
 
-/// A tie that is updated at every level, side by side with others: most of the time goes into
-/// these.
+/// A tie that is updated at every change of level. These are copies in one array: the loop over them takes most of the
+/// solver's time.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     ratios: f64,
@@ -62,17 +64,17 @@ struct Watched {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hub {
     constraint: u32,
-    /// The sums hold.
+    /// Whether the sums are up to date.
     pub(super) valid: bool,
     /// Variables held here.
     members: u32,
     /// Sum of ratios of the variables held here.
     ratios: f64,
-    /// No variable without a holder has a higher level.
+    /// At least the level of every variable without a holder.
     loose: f64,
-    /// No variable held here has a lower bound.
+    /// At most the ceiling of every variable held here.
     ceiling: f64,
-    /// No constraint of a tie that is not watched has a lower guard, or is full.
+    /// At most the guard of every constraint whose tie is not watched; none of these is saturated.
     guard: f64,
     ties: Vec<Tie>,
     /// The slot of the tie to a constraint.
@@ -83,14 +85,14 @@ pub(super) struct Hub {
 impl Hub {
     fn unwatch(&mut self, place: usize) {
         let gone = self.watched.swap_remove(place);
-        self.ties[gone.slot as usize].watched = NOBODY;
+        self.ties[gone.slot as usize].watched = NO_ID;
         if let Some(moved) = self.watched.get(place) {
             self.ties[moved.slot as usize].watched = place as u32;
         }
     }
 }
 
-/// Hashes of ids: the product with an odd number scatters them well enough.
+/// Multiplicative hash of ids (2^64 over the golden ratio).
 #[derive(Clone, Copy, Debug, Default)]
 struct Scatter(u64);
 
@@ -138,7 +140,7 @@ impl System {
     /// or here, and passes the change on; false when the sums do not suffice.
     pub(super) fn rebalance(&mut self, at: u32) -> bool {
         let index = self.constraints[at as usize].hub;
-        if index == NOBODY {
+        if index == NO_ID {
             return false;
         }
         // Every round is a step of Newton's method, as in `water_level`.
@@ -151,7 +153,7 @@ impl System {
             let left = capacity - load.rest;
             let old = self.levels[at as usize];
             let new = left / hub.ratios;
-            // A small rest of many terms, or nothing at all, is computed from the terms.
+            // Where little of the capacity is left, cancellation has cost digits: recompute from the terms.
             let sound = capacity > 0.0 && left >= LOST_DIGITS * LOST_DIGITS * capacity;
             if !(sound && new >= hub.loose && new <= hub.ceiling) {
                 return false;
@@ -160,7 +162,7 @@ impl System {
                 return true;
             }
             if new > hub.guard {
-                self.look_around(index, new);
+                self.watch_near(index, new);
             }
             self.levels[at as usize] = new;
             self.report_constraint(at);
@@ -186,12 +188,12 @@ impl System {
                 hub.unwatch(k);
                 continue;
             }
-            let look = load.shift(ratios, old, new) & !load.queued;
-            if look | (level < new) {
+            let must_check = load.shift(ratios, old, new) & !load.queued;
+            if must_check | (level < new) {
                 if level < new {
                     above.push(constraint);
                 }
-                if look {
+                if must_check {
                     load.queued = true;
                     queue.push(if level < f64::INFINITY { level } else { new }, constraint);
                 }
@@ -222,11 +224,11 @@ impl System {
         moved
     }
 
-    /// Gives the variables held by `holder` that cross `other` to whoever holds them lowest; true
-    /// when one moved.
+    /// Moves the variables held by `holder` that cross `other` to the constraint with the lowest level among those they
+    /// cross; true when one moved.
     fn reseat(&mut self, holder: u32, other: u32) -> bool {
         let crossings = |at: u32| self.constraints[at as usize].crossings.len();
-        // Most that cross the other are held elsewhere, and passed over quickly.
+        // Most variables that cross `other` are held elsewhere, and skipped quickly.
         let (through, there) = if crossings(other) <= 4 * crossings(holder) {
             (other, holder)
         } else {
@@ -250,15 +252,15 @@ impl System {
                 }
             }
             if common && lowest != holder {
-                self.change_holder(id, before, (after, lowest), NOBODY);
+                self.change_holder(id, before, (after, lowest), NO_ID);
                 moved = true;
             }
         }
         moved
     }
 
-    /// Tells a constraint that what consumes `ratio` of it per unit of level went from level
-    /// `old` to `new`, both held by another constraint.
+    /// Updates the load of a constraint for a consumer held by another constraint, of `ratio` per unit of level, whose
+    /// level changed from `old` to `new`; queues the constraint where it has to be checked.
     #[inline]
     pub(super) fn pass_on(&mut self, at: u32, ratio: f64, old: f64, new: f64) {
         if self.loads[at as usize].shift(ratio, old, new) {
@@ -285,7 +287,7 @@ impl System {
         for at in variable.elements() {
             let constraint = self.elements[at].constraint;
             let index = self.constraints[constraint as usize].hub;
-            if index != NOBODY && constraint != except && self.hubs[index as usize].valid {
+            if index != NO_ID && constraint != except && self.hubs[index as usize].valid {
                 let ratio = self.elements[at].ratio;
                 self.book_at(index, variable, ratio, level, entry);
             }
@@ -298,9 +300,9 @@ impl System {
         let load = &mut self.loads[at as usize];
         load.age += 1;
         if variable.bottleneck != at {
-            // Sums of what others consume are compared with the capacity: no digits to lose.
+            // This sum is only compared with the capacity: cancellation does no harm.
             entry.sum(&mut load.rest, ratio * level);
-            if variable.bottleneck == NOBODY {
+            if variable.bottleneck == NO_ID {
                 hub.loose = hub.loose.max(level);
                 return;
             }
@@ -325,12 +327,12 @@ impl System {
             let hub = &mut self.hubs[index as usize];
             if held == 0 {
                 hub.ties[slot as usize].ratios = 0.0;
-                if watched != NOBODY {
+                if watched != NO_ID {
                     hub.unwatch(watched as usize);
                 }
             } else {
                 sound &= exact;
-                if watched != NOBODY {
+                if watched != NO_ID {
                     hub.watched[watched as usize].ratios = ratios;
                 } else if entry == Entry::In && held == 1 {
                     self.watch_if_near(index, slot, self.levels[at as usize]);
@@ -346,14 +348,14 @@ impl System {
         *slots.entry(to).or_insert_with(|| {
             let (slot, tied) = (ties.len() as u32, &mut self.constraints[to as usize].tied);
             let place = tied.len() as u32;
-            let (watched, ratios) = (NOBODY, 0.0);
+            let (watched, ratios) = (NO_ID, 0.0);
             ties.push(Tie { constraint: to, held: 0, lost: 0, place, watched, ratios });
             tied.push((index, slot));
             slot
         })
     }
 
-    /// Watches a tie whose constraint is full, or not far from it at the given level of the hub.
+    /// Watches a tie whose constraint is saturated, or near it (see [`NEAR`]) at the given level of the hub.
     fn watch_if_near(&mut self, index: u32, slot: u32, level: f64) {
         let hub = &mut self.hubs[index as usize];
         let tie = &mut hub.ties[slot as usize];
@@ -375,18 +377,18 @@ impl System {
             let (index, slot) = self.constraints[at as usize].tied[k];
             let hub = &self.hubs[index as usize];
             let tie = &hub.ties[slot as usize];
-            if hub.valid && tie.held > 0 && tie.watched == NOBODY {
+            if hub.valid && tie.held > 0 && tie.watched == NO_ID {
                 self.watch_if_near(index, slot, self.levels[hub.constraint as usize]);
             }
         }
     }
 
-    /// Watches all ties whose constraints are full or not far from it at a new level of the hub.
-    fn look_around(&mut self, index: u32, level: f64) {
+    /// Watches all ties whose constraints are saturated, or near it at a new level of the hub.
+    fn watch_near(&mut self, index: u32, level: f64) {
         self.hubs[index as usize].guard = f64::INFINITY;
         for slot in 0..self.hubs[index as usize].ties.len() {
             let tie = &self.hubs[index as usize].ties[slot];
-            if tie.held > 0 && tie.watched == NOBODY {
+            if tie.held > 0 && tie.watched == NO_ID {
                 self.watch_if_near(index, slot as u32, level);
             }
         }
@@ -398,7 +400,7 @@ impl System {
             return self.forget_sums(at);
         }
         let index = match self.constraints[at as usize].hub {
-            NOBODY => {
+            NO_ID => {
                 self.hubs.push(Hub { constraint: at, ..Hub::default() });
                 self.constraints[at as usize].hub = self.hubs.len() as u32 - 1;
                 self.hubs.len() as u32 - 1
@@ -421,15 +423,16 @@ impl System {
         self.loads[at as usize].age = 0;
     }
 
-    /// The sums of a constraint no longer hold, or are not worth keeping.
+    /// Marks the sums of a constraint as out of date, or as not worth keeping.
     pub(super) fn forget_sums(&mut self, at: u32) {
         let index = self.constraints[at as usize].hub;
-        if index != NOBODY {
+        if index != NO_ID {
             self.hubs[index as usize].valid = false;
             self.untie(index);
         }
     }
 
+    /// Removes all ties of a hub, also from the lists of the constraints.
     fn untie(&mut self, index: u32) {
         let Hub { ties, slots, watched, .. } = &mut self.hubs[index as usize];
         let mut ties = std::mem::take(ties);

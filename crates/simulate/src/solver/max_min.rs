@@ -12,8 +12,8 @@
 //! hence the solution. So after a change only the constraints it touches are recomputed; one whose
 //! level stays as it was passes nothing on. Constraints are taken lowest level first: a level
 //! depends on lower levels only, so that in this order few are computed twice. An unsaturated
-//! constraint knows up to which level its variables may rise harmlessly (its *room*) and is not
-//! even looked at below that. A saturated one crossed by many (a *hub*) knows the sums its level
+//! constraint keeps the level up to which its variables may rise without saturating it (its *guard*) and is not
+//! checked below that. A saturated one crossed by many (a *hub*) knows the sums its level
 //! follows from: a change runs from constraint to constraint and touches no variable but those that
 //! have to be held elsewhere.
 //!
@@ -22,7 +22,7 @@
 //! a new one goes to the first in its list. Two levels within [`SAME`] of each other are the
 //! same. If rounding should ever keep the iteration from settling, the system is solved whole.
 
-use super::system::{NOBODY, System};
+use super::system::{NO_ID, System};
 
 /// Relative distance of two levels that are equal but for rounding.
 pub const SAME: f64 = 1e-13;
@@ -87,7 +87,7 @@ impl System {
         let mut highest = 0.0f64;
         for crossing in &constraint.crossings {
             let elsewhere = match crossing.holder {
-                NOBODY => self.variables[crossing.variable as usize].own_level,
+                NO_ID => self.variables[crossing.variable as usize].own_level,
                 holder if holder != at => self.levels[holder as usize],
                 _ => {
                     let variable = &self.variables[crossing.variable as usize];
@@ -123,14 +123,14 @@ impl System {
         let variable = self.variables[id as usize];
         let held = variable.bottleneck == at;
         let before = match variable.bottleneck {
-            NOBODY => variable.own_level,
+            NO_ID => variable.own_level,
             _ if held => old,
             holder => self.levels[holder as usize],
         };
         let (mut after, mut holder) = (new, at);
         if held && new > before {
             if variable.ceiling < after {
-                (after, holder) = (variable.ceiling, NOBODY);
+                (after, holder) = (variable.ceiling, NO_ID);
             }
             for element in &self.elements[variable.elements()] {
                 let here = self.levels[element.constraint as usize];
@@ -139,7 +139,7 @@ impl System {
                 }
             }
             if after == f64::INFINITY {
-                holder = NOBODY;
+                holder = NO_ID;
             }
         } else if !held && new >= before {
             return;

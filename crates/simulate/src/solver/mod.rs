@@ -17,4 +17,4 @@ pub mod progressive_filling;
 mod queue;
 mod system;
 
-pub use system::{NOBODY, System, Use};
+pub use system::{NO_ID, System, Use};

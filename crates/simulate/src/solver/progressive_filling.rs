@@ -6,7 +6,7 @@
 //! Ties: constraints that fill at the same level all hold their variables; a variable crossing
 //! several of them is held by the lowest id.
 
-use super::system::{NOBODY, System};
+use super::system::{NO_ID, System};
 
 /// Levels of the variables and of the constraints, and the constraint that holds each variable.
 pub(super) struct Filling {
@@ -40,7 +40,7 @@ impl System {
             let (level, holder) = (filling.levels[id], filling.holders[id]);
             let variable = &self.variables[id];
             let moved =
-                variable.bottleneck != holder || (holder == NOBODY && variable.own_level != level);
+                variable.bottleneck != holder || (holder == NO_ID && variable.own_level != level);
             self.set_holder(id as u32, level, holder);
             if moved {
                 self.report_variable(id as u32);
@@ -64,7 +64,7 @@ impl System {
         }
         let mut filling = Filling {
             levels: vec![0.0; self.variables.len()],
-            holders: vec![NOBODY; self.variables.len()],
+            holders: vec![NO_ID; self.variables.len()],
             constraint_levels: vec![f64::INFINITY; constraints],
         };
         let mut crossed_by: Vec<u32> = vec![0; constraints];
@@ -111,7 +111,7 @@ impl System {
                 }
                 filling.levels[id as usize] = level;
                 filling.holders[id as usize] =
-                    if bounded { NOBODY } else { holder.unwrap_or(NOBODY) };
+                    if bounded { NO_ID } else { holder.unwrap_or(NO_ID) };
                 for element in elements {
                     let ratio = element.coefficient / variable.weight;
                     left[element.constraint as usize] -= ratio * level;
@@ -119,7 +119,7 @@ impl System {
                 }
                 false
             });
-            debug_assert!(active.len() < before, "every round holds somebody");
+            debug_assert!(active.len() < before, "every round holds a variable");
             if active.len() == before {
                 break;
             }

@@ -1,17 +1,17 @@
 //! Constraints waiting to be re-solved: lowest level first, then lowest id.
 //!
-//! Most of the time a handful wait: they stand in a short sorted list, and only more than that
-//! in a heap.
+//! Most of the time a handful wait: these are in a short sorted list, all others in a heap.
 
 use crate::ranked::Ranked;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Most entries of the sorted list: insertion by moving is faster than a heap up to about this size.
 const SHORT: usize = 8;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
-    /// The next one last.
+    /// By falling rank: the next one is the last.
     short: Vec<Ranked>,
     long: BinaryHeap<Reverse<Ranked>>,
 }

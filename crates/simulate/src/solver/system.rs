@@ -6,8 +6,8 @@
 use super::hub::{Hub, LOST_DIGITS, MAX_AGE};
 use super::queue::Queue;
 
-/// Stands for "no constraint": a variable held by its own bound, or by nothing at all.
-pub const NOBODY: u32 = u32::MAX;
+/// No id: as a holder, of a variable at its own bound or without any; elsewhere, no hub or no position.
+pub const NO_ID: u32 = u32::MAX;
 
 /// Consumption of a constraint by one unit of rate of a variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub(super) struct Crossing {
     pub(super) variable: u32,
     /// Position of this element in the list of the variable.
     pub(super) element: u32,
-    /// The constraint that holds the variable, or [`NOBODY`]: kept here because passes over a
+    /// The constraint that holds the variable, or [`NO_ID`]: kept here because passes over a
     /// constraint mostly need to know no more of its variables.
     pub(super) holder: u32,
 }
@@ -51,7 +51,7 @@ pub(super) struct Variable {
     pub(super) ceiling: f64,
     /// Level while no constraint holds the variable; otherwise it has that constraint's.
     pub(super) own_level: f64,
-    /// The constraint that holds the variable, or [`NOBODY`].
+    /// The constraint that holds the variable, or [`NO_ID`].
     pub(super) bottleneck: u32,
     pub(super) first: u32,
     pub(super) len: u32,
@@ -64,7 +64,7 @@ impl Variable {
         weight: 1.0,
         ceiling: f64::INFINITY,
         own_level: 0.0,
-        bottleneck: NOBODY,
+        bottleneck: NO_ID,
         first: 0,
         len: 0,
         attached: false,
@@ -85,7 +85,7 @@ pub(super) struct Constraint {
     pub(super) steps: Box<[f64]>,
     pub(super) reported: bool,
     pub(super) crossings: Vec<Crossing>,
-    /// Its place among the hubs, or [`NOBODY`].
+    /// Its place among the hubs, or [`NO_ID`].
     pub(super) hub: u32,
     /// Hubs that have a tie to this constraint, with the slot of the tie.
     pub(super) tied: Vec<(u32, u32)>,
@@ -100,7 +100,7 @@ pub(super) struct Load {
     pub(super) rest: f64,
     /// Variables may rise to this level without a check of the constraint; zero while saturated.
     pub(super) guard: f64,
-    /// The constraint has to be looked at when `rest` is more; while saturated, at any change.
+    /// The constraint has to be checked when `rest` is more; while saturated, at any change.
     pub(super) limit: f64,
     /// No variable held by another constraint has a higher level.
     pub(super) low: f64,
@@ -116,7 +116,7 @@ impl Load {
         Load { rest: 0.0, guard, limit: capacity, low: 0.0, age: 0, queued: false }
     }
 
-    /// Every change has to be looked at.
+    /// Makes every change a reason to check the constraint.
     pub(super) fn watch_all(&mut self) {
         let queued = self.queued;
         *self = Load { guard: 0.0, limit: f64::NEG_INFINITY, queued, ..Load::none(0.0) };
@@ -172,7 +172,7 @@ impl System {
         System { fair: true, ..System::default() }
     }
 
-    /// Adds a constraint; `capacity` is not negative (infinite: it never holds anybody).
+    /// Adds a constraint; `capacity` is not negative (infinite: it never limits a variable).
     pub fn add_constraint(&mut self, capacity: f64) -> u32 {
         debug_assert!(capacity >= 0.0);
         self.constraints.push(Constraint {
@@ -180,7 +180,7 @@ impl System {
             steps: Box::default(),
             reported: false,
             crossings: Vec::new(),
-            hub: NOBODY,
+            hub: NO_ID,
             tied: Vec::new(),
         });
         self.loads.push(Load::none(capacity));
@@ -298,7 +298,7 @@ impl System {
     pub fn attach(&mut self, variable: u32) {
         let slot = variable as usize;
         let mut level = self.variables[slot].ceiling;
-        let mut bottleneck = NOBODY;
+        let mut bottleneck = NO_ID;
         for at in self.variables[slot].elements() {
             let constraint = self.elements[at].constraint;
             let target = &self.constraints[constraint as usize];
@@ -311,7 +311,7 @@ impl System {
             let target = &mut self.constraints[constraint as usize];
             self.elements[at].position = target.crossings.len() as u32;
             let element = at as u32;
-            target.crossings.push(Crossing { ratio, variable, element, holder: NOBODY });
+            target.crossings.push(Crossing { ratio, variable, element, holder: NO_ID });
             let here = self.levels[constraint as usize];
             if here < level {
                 level = here;
@@ -328,7 +328,7 @@ impl System {
         }
         self.variables[slot].attached = true;
         let attached = self.set_holder(variable, level, bottleneck);
-        self.enter(&attached, level, NOBODY);
+        self.enter(&attached, level, NO_ID);
         self.report_variable(variable);
     }
 
@@ -340,7 +340,7 @@ impl System {
         }
         let leaving = self.variables[slot];
         let level = self.level_of(&leaving);
-        self.leave(&leaving, level, NOBODY);
+        self.leave(&leaving, level, NO_ID);
         for at in self.variables[slot].elements() {
             let Element { ratio, constraint, position, .. } = self.elements[at];
             let target = &mut self.constraints[constraint as usize];
@@ -364,7 +364,7 @@ impl System {
         let target = &mut self.variables[slot];
         target.attached = false;
         target.own_level = 0.0;
-        target.bottleneck = NOBODY;
+        target.bottleneck = NO_ID;
     }
 
     /// Changes the weight and the bound of a variable.
@@ -399,7 +399,7 @@ impl System {
     #[inline]
     pub(super) fn level_of(&self, variable: &Variable) -> f64 {
         match variable.bottleneck {
-            NOBODY => variable.own_level,
+            NO_ID => variable.own_level,
             holder => self.levels[holder as usize],
         }
     }
@@ -417,7 +417,7 @@ impl System {
         *target
     }
 
-    /// The constraint that holds a variable, or [`NOBODY`].
+    /// The constraint that holds a variable, or [`NO_ID`].
     pub fn bottleneck(&self, variable: u32) -> u32 {
         self.variables[variable as usize].bottleneck
     }
@@ -461,7 +461,7 @@ impl System {
         for constraint in &mut self.constraints {
             constraint.crossings.clear();
             constraint.tied.clear();
-            constraint.hub = NOBODY;
+            constraint.hub = NO_ID;
             constraint.reported = false;
         }
         self.levels.fill(f64::INFINITY);

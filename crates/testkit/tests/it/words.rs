@@ -114,6 +114,58 @@ fn nothing_is_translated_word_by_word() {
     }
 }
 
+/// Doc comments that only refer to another one: the reader has to look for the noun.
+#[test]
+fn doc_comments_do_not_only_refer() {
+    let refers = |line: &str| {
+        let line = line.trim_start();
+        let text = line.strip_prefix("/// ").or_else(|| line.strip_prefix("//! ")).unwrap_or("");
+        ["See the module's head", "As above.", "See above", "Which.", "See `"]
+            .iter()
+            .any(|start| text.starts_with(start))
+    };
+    assert_at_most(0, &lines(&sources(""), refers), "say the noun, the unit or the invariant");
+}
+
+/// Crates whose comments were read by an outsider, file by file: machinery is no person there.
+const READ: [&str; 21] = [
+    "model",
+    "io",
+    "formats",
+    "import",
+    "generate",
+    "schedule",
+    "simulate",
+    "mpi",
+    "mpi-online",
+    "mpi-rank",
+    "react",
+    "engine",
+    "machines",
+    "analysis",
+    "core",
+    "lab",
+    "view",
+    "centre",
+    "python",
+    "testkit",
+    "fuzz",
+];
+
+#[test]
+fn machinery_is_no_person_in_comments() {
+    const PERSONS: [&str; 8] =
+        ["nobody", "somebody", "everybody", "anybody", "oneself", "whom", "looked at", "looks at"];
+    for name in READ {
+        let is_person = |line: &str| {
+            let comment = line.find("//").map_or("", |at| &line[at..]);
+            PERSONS.iter().any(|word| has_words(comment, word))
+        };
+        let rule = "say rank, task, host, caller; checked, evaluated, tried";
+        assert_at_most(0, &lines(&sources(&format!("{name}/src")), is_person), rule);
+    }
+}
+
 /// Names of modules that said nothing to an engineer of the field, in the crates that had them.
 const OLD_MODULES: [(&[&str], &str); 6] = [
     (
@@ -178,4 +230,20 @@ fn booleans_are_asked_by_if() {
         line.starts_with("true =>") || line.starts_with("true if ")
     };
     assert_at_most(5, &lines(&sources(""), arm), "if and else, not match");
+}
+
+/// A verb parses, makes a request, hands it to other crates and prints.
+#[test]
+fn the_command_is_thin() {
+    let command = sources("cli/src");
+    let length: usize = command.iter().map(|(_, text)| text.lines().count()).sum();
+    assert!(
+        length < 8_500,
+        "{length} lines in crates/cli/src: texts belong to report, the rest to core"
+    );
+    let outside = |line: &str| line.contains("\"slackline/") || line.contains("slackline_machines");
+    assert_at_most(0, &lines(&command, outside), "names of schemas and machines belong to core");
+    let streams = ["clap::", "stdout()", "stderr()", "println!"];
+    let knows = |line: &str| streams.iter().any(|stream| line.contains(stream));
+    assert_at_most(0, &lines(&sources("report/src"), knows), "report prints to a Printer");
 }

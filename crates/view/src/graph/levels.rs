@@ -1,4 +1,4 @@
-//! A large graph as its levels: one bar per level, as wide as its tasks are many, cut by kind.
+//! A large graph by levels: one bar per level, of a width proportional to its number of tasks, divided by kind.
 
 use crate::categories::Categories;
 use crate::svg::{Anchor, Canvas, Heading, MARGIN, Type};
@@ -8,20 +8,20 @@ use slackline_model::workflow::Shape;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Height for all levels together, where they are many.
+/// Height of all levels together, where there are many, in pixels.
 const USUAL_HEIGHT: f64 = 860.0;
-/// Fewest pixels of a level at which the flow between levels is drawn.
+/// Least height of a level in pixels at which flows between levels are drawn.
 const FLOW_HEIGHT: f64 = 24.0;
-/// Most rows: deeper graphs have several levels in a row.
+/// Most rows; in deeper graphs, several levels share a row.
 const MOST_ROWS: usize = 430;
-/// Columns for the number of the level at the left and its count at the right.
+/// Widths in pixels of the columns for level numbers at the left and counts at the right.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 190.0;
 
 const LEVEL: Type = Type { class: "dim", size: 11.0, anchor: Anchor::End };
 const SIDE: Type = Type { class: "dim", size: 11.0, anchor: Anchor::Start };
 
-/// Tasks of one kind on one level.
+/// The tasks of one kind in a row; position and width in pixels.
 struct Segment {
     category: u16,
     count: usize,
@@ -29,7 +29,7 @@ struct Segment {
     width: f64,
 }
 
-/// One drawn row: a level, or a few where there are too many.
+/// A drawn row: one level, or several consecutive ones.
 struct Row {
     /// First and last level, counted from 1.
     levels: (usize, usize),
@@ -56,7 +56,7 @@ pub(super) fn draw(workflow: &Workflow, shape: &Shape, full_width: f64) -> Strin
         flows(
             &mut canvas,
             workflow,
-            &Placed { shape, categories: &categories, rows: &rows },
+            &FlowInput { shape, categories: &categories, rows: &rows },
             |row| (y(row), y(row) + bar),
         );
     }
@@ -86,7 +86,7 @@ fn rows(workflow: &Workflow, shape: &Shape, categories: &Categories, full_width:
         let present = || counts.iter().enumerate().filter(|(_, n)| **n > 0);
         let wide = |count: usize| (room * count as f64 / widest as f64).max(5.0);
         let total: f64 = present().map(|(_, &count)| wide(count)).sum();
-        // The least widths may push a full row beyond its room.
+        // Minimum widths may make a full row too wide.
         let shrink = (room / total).min(1.0);
         let mut x = middle - total * shrink / 2.0;
         let segments = present()
@@ -144,7 +144,7 @@ fn label(segment: &Segment, categories: &Categories, height: f64) -> Option<Stri
     (width(name) * 10.5 + 8.0 <= segment.width).then(|| name.clone())
 }
 
-/// The number of the level, how many tasks it has, and the kinds whose names fit nowhere else.
+/// Writes the level number at the left, and at the right the number of tasks and the kinds without a label in the bar.
 fn side_texts(canvas: &mut Canvas, row: &Row, categories: &Categories, y: f64, full_width: f64) {
     let (first, last) = row.levels;
     let level = if first == last { first.to_string() } else { format!("{first}–{last}") };
@@ -165,8 +165,8 @@ fn side_texts(canvas: &mut Canvas, row: &Row, categories: &Categories, y: f64, f
     canvas.text(x, y, SIDE, &fit(&text, (RIGHT - 12.0) / SIDE.size).unwrap_or_default());
 }
 
-/// Input for the flow between levels.
-struct Placed<'a> {
+/// Input for the flows between rows.
+struct FlowInput<'a> {
     shape: &'a Shape,
     categories: &'a Categories,
     rows: &'a [Row],
@@ -176,21 +176,21 @@ struct Placed<'a> {
 struct Flow {
     /// Row and position in the row of the parents' segment.
     from: (usize, usize),
-    /// Of the children's segment.
+    /// Row and position in the row of the children's segment.
     to: (usize, usize),
     count: usize,
 }
 
-/// Ribbons between segments. Each segment's lower edge is shared out among the flows that leave
-/// it, its upper edge among those that enter, by their number of dependencies.
+/// Draws ribbons between segments. The lower edge of a segment is divided among the flows that leave it, the upper edge
+/// among those that enter it, in proportion to their dependencies.
 fn flows(
     canvas: &mut Canvas,
     workflow: &Workflow,
-    placed: &Placed<'_>,
+    input: &FlowInput<'_>,
     edges_of: impl Fn(usize) -> (f64, f64),
 ) {
-    let flows = placed.flows(workflow);
-    let segment = |(row, position): (usize, usize)| &placed.rows[row].segments[position];
+    let flows = input.flows(workflow);
+    let segment = |(row, position): (usize, usize)| &input.rows[row].segments[position];
     let mut leaving: HashMap<(usize, usize), usize> = HashMap::new();
     let mut entering: HashMap<(usize, usize), usize> = HashMap::new();
     for flow in &flows {
@@ -222,7 +222,7 @@ fn flows(
     canvas.body.push_str("</g>\n");
 }
 
-impl Placed<'_> {
+impl FlowInput<'_> {
     /// All flows between different rows, from left to right.
     fn flows(&self, workflow: &Workflow) -> Vec<Flow> {
         let per_row = self.rows.first().map_or(1, |r| r.levels.1 - r.levels.0 + 1);

@@ -12,16 +12,20 @@ use std::fmt::Write;
 /// Least distance between neighbouring dots, pixels.
 pub(super) const LEAST_SPACING: f64 = 9.0;
 
-/// Size of names in boxes.
+/// Half the height of a box, pixels.
+const BOX_HALF: f64 = 11.0;
+
+/// Font size of names in boxes, pixels.
 const NAME: f64 = 10.5;
 
-/// Conversion of points to pixels.
+/// Conversion of positions in the layout to pixels.
 struct Scale {
     left: f64,
     top: f64,
+    /// Pixels between neighbours, and between levels.
     spacing: f64,
     level: f64,
-    /// Boxes of this width, or dots.
+    /// Width of boxes in pixels; none where tasks are dots.
     boxed: Option<f64>,
 }
 
@@ -35,7 +39,7 @@ impl Scale {
     /// Half the height of a task's shape.
     fn half(&self) -> f64 {
         match self.boxed {
-            Some(_) => 11.0,
+            Some(_) => BOX_HALF,
             None => (self.spacing * 0.36).clamp(2.5, 9.0).min(self.level * 0.4),
         }
     }
@@ -74,6 +78,7 @@ pub(super) fn draw(workflow: &Workflow, layers: &Layers, full_width: f64) -> Str
     canvas.finish(full_width, bottom, super::title(workflow))
 }
 
+/// Chooses boxes if names fit into them side by side, else dots; depth sets the distance of levels.
 fn scale(workflow: &Workflow, layers: &Layers, full_width: f64, top: f64) -> Scale {
     let xs = || layers.points.iter().map(|p| p.x);
     let (least, most) =
@@ -92,7 +97,7 @@ fn scale(workflow: &Workflow, layers: &Layers, full_width: f64, top: f64) -> Sca
         Some(_) => (1100.0 / depth).clamp(36.0, 62.0),
         None => (1000.0 / depth).clamp(14.0, 54.0),
     };
-    let half = if boxed.is_some() { 11.0 } else { 9.0 };
+    let half = if boxed.is_some() { BOX_HALF } else { 9.0 };
     let left = full_width / 2.0 - (least + most) / 2.0 * spacing;
     Scale { left, top: top + half + 10.0, spacing, level, boxed }
 }

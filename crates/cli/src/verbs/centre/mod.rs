@@ -3,17 +3,14 @@
 mod adopt;
 mod attribute;
 mod batch;
-pub(super) mod recorded;
 mod stack;
 mod storage;
 mod tape;
 
-pub(super) use stack::simulate_on_stack;
-
 use crate::failure::Failure;
 use crate::output::Output;
 use clap::{Args, Subcommand};
-use serde::{Serialize, Serializer};
+pub(super) use stack::simulate_on_stack;
 
 /// Simulate services of a computing centre
 #[derive(Args)]
@@ -41,21 +38,6 @@ impl Centre {
             Service::Stack(service) => service.run(output),
             Service::Storage(service) => service.run(output),
             Service::Tape(service) => service.run(output),
-        }
-    }
-}
-
-/// A number that is written without a fraction where it has none.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Number(pub(super) f64);
-
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Number(value) = *self;
-        if value.fract() == 0.0 && value.abs() < 9e15 {
-            serializer.serialize_i64(value as i64)
-        } else {
-            serializer.serialize_f64(value)
         }
     }
 }

@@ -1,35 +1,26 @@
 //! Campaigns and their results: `slackline compare CAMPAIGN.toml`, `RESULTS.db`, `A.db B.db -o C.db`.
 
-use super::{Compare, html, report};
+use super::Compare;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::Output;
 use crate::progress::Bar;
-use crate::table::count;
-use serde::Serialize;
-use slackline_core::schema::names;
-use slackline_formats::csv::Csv;
+use slackline_lab::campaign::job_array::JobArray;
 use slackline_lab::campaign::{
-    Campaign, Counts, Identity, METRICS, Method, MethodKind, Shard, Store, StoreError, merge, run,
-    write_csv, write_records,
+    Campaign, Counts, Identity, METRICS, Method, MethodKind, Shard, Store, bundle, check_bundle,
+    comparisons, merge, run, write_csv, write_records,
 };
-use slackline_lab::compare::{Comparison, Options, compare};
+use slackline_lab::compare::{Comparison, Options};
 use slackline_model::nearest::did_you_mean;
+use slackline_report::compare::campaign::show;
+use slackline_report::compare::html;
+use slackline_report::table::count;
 use std::io::Read;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The program as results name it.
 pub(super) const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), " (", env!("SLACKLINE_COMMIT"), ")");
-
-/// An error of the store in words for the user.
-pub(super) fn failure(error: StoreError) -> Failure {
-    let message = error.to_string();
-    match error {
-        StoreError::Input { help, .. } => Failure::Input { message, help },
-        StoreError::Machine { .. } => Failure::work(message),
-    }
-}
 
 /// Whether a file is one of results in SQLite.
 pub(super) fn is_store(path: &Path) -> bool {
@@ -51,15 +42,6 @@ pub(super) fn shard(text: &str) -> Result<Shard, String> {
     }
 }
 
-/// Comparisons per kind of method, where there are both.
-#[derive(Serialize)]
-struct Kinds<'a> {
-    schema: &'static str,
-    campaign: &'a str,
-    plan: &'a Comparison,
-    simulate: &'a Comparison,
-}
-
 impl Compare {
     /// Carries out a campaign, then reports.
     pub(super) fn campaign(&self, path: &Path, output: &mut Output) -> Result<(), Failure> {
@@ -71,13 +53,21 @@ impl Compare {
         let name = || path.with_extension(if self.shard.is_some() { "part.db" } else { "db" });
         let file = self.output.clone().unwrap_or_else(name);
         if let Some(super::System::Slurm) = self.on {
-            self.on_slurm(path, &campaign, &file, output)?;
-            let store = Store::open(&file).map_err(failure)?;
+            let array = JobArray {
+                jobs: self.jobs,
+                threads: self.threads.unwrap_or(1),
+                sbatch: self.sbatch.clone(),
+            };
+            let bar = Bar::new(output.quiet);
+            let mut watch = |done, all| bar.show("parts", done, all);
+            array.run(path, &campaign, &file, output, &mut watch)?;
+            bar.finish();
+            let store = Store::open(&file)?;
             return self.finish(&campaign, &store, output);
         }
         let identity = Identity { name: campaign.name.clone(), seed: campaign.seed };
-        let mut store = Store::create(&file, &identity, &campaign.text, &campaign.columns, VERSION)
-            .map_err(failure)?;
+        let mut store =
+            Store::create(&file, &identity, &campaign.text, &campaign.columns, VERSION)?;
         let bar = Bar::new(output.quiet);
         let stop = interrupt::listen();
         let threads = self.threads.unwrap_or_else(|| {
@@ -92,8 +82,7 @@ impl Compare {
             let done = counts.before + counts.done;
             bar.show(&failed, done as usize, counts.planned.max(done) as usize);
         };
-        let counts = run(&campaign, &mut store, VERSION, shard, threads, &stop, &mut watch)
-            .map_err(failure)?;
+        let counts = run(&campaign, &mut store, VERSION, shard, threads, &stop, &mut watch)?;
         bar.finish();
         interrupt::ignore();
         if counts.stopped {
@@ -128,7 +117,8 @@ impl Compare {
         let comparisons = self.comparisons(store, &campaign.methods, output)?;
         self.report(&comparisons, campaign, output)?;
         if let Some(folder) = &self.bundle {
-            self.bundle(campaign, store, &comparisons, folder, output)?;
+            let page = self.page(&comparisons, campaign);
+            bundle((campaign, store), &page, VERSION, folder, &output.files)?;
         }
         Ok(())
     }
@@ -142,7 +132,7 @@ impl Compare {
                     .with_help("name several to bring them together"));
             }
             (many, Some(to)) => {
-                let merged = merge(many, to).map_err(failure)?;
+                let merged = merge(many, to)?;
                 output.note(&format!(
                     "{}: {} of {} files, {} in more than one",
                     to.display(),
@@ -159,20 +149,20 @@ impl Compare {
                 .with_help("name it with -o"));
             }
         };
-        let store = Store::open(&file).map_err(failure)?;
+        let store = Store::open(&file)?;
         self.tables(&store, output)?;
         // The campaign as it was run last says the order of methods and what was asked.
-        let text = store.campaign_text().map_err(failure)?.0;
-        let identity = store.identity().map_err(failure)?;
+        let text = store.campaign_text()?.0;
+        let identity = store.identity()?;
         let (question, methods) = Campaign::outline(&text);
         let comparisons = self.comparisons(&store, &methods, output)?;
-        self.show(&comparisons, &identity.name, output)?;
+        show(self.json, &comparisons, &identity.name, output)?;
         if let Some(path) = &self.report {
             let about = html::About {
                 name: &identity.name,
                 question: &question,
                 file: &text,
-                version: &store.campaign_text().map_err(failure)?.1,
+                version: &store.campaign_text()?.1,
                 command: self.command(),
             };
             let page = html::page(&about, &comparisons, &[]);
@@ -186,7 +176,7 @@ impl Compare {
         if self.csv.is_none() && self.records.is_none() {
             return Ok(());
         }
-        let table = store.table().map_err(failure)?;
+        let table = store.table()?;
         if let Some(path) = &self.csv {
             output.files.write(path, |out| write_csv(&table, out))?;
         }
@@ -237,44 +227,7 @@ impl Compare {
         methods: &[Method],
         output: &Output,
     ) -> Result<Vec<(MethodKind, Comparison)>, Failure> {
-        let mut options = self.measured()?;
-        // A part of a campaign as a unit is what was drawn of it.
-        let text = store.campaign_text().map_err(failure)?.0;
-        let columns = |name: &String| Campaign::unit_columns(&text, store.columns(), name);
-        let units = options.unit.iter();
-        options.unit =
-            units.flat_map(|name| columns(name).unwrap_or_else(|| vec![name.clone()])).collect();
-        let table = store.table_of(&options.metric).map_err(failure)?;
-        if table.is_empty() {
-            let message = format!("{}: there are no runs", store.file().display());
-            return Err(Failure::input(message));
-        }
-        let kinds = [MethodKind::Plan, MethodKind::Simulate];
-        let there: Vec<MethodKind> = kinds
-            .into_iter()
-            .filter(|kind| {
-                let column = table.column("kind");
-                column.is_some_and(|c| c.texts.iter().any(|text| text == kind.name()))
-            })
-            .collect();
-        let known = |name: &str| table.head.iter().any(|h| h == name);
-        let mut comparisons = Vec::new();
-        for kind in there {
-            let of_kind = only(&table, kind);
-            let mut options = options.clone();
-            options.order =
-                methods.iter().filter(|m| m.kind == kind).map(|m| m.text.clone()).collect();
-            options.ignore.retain(|name| known(name) || !METRICS.contains(&name.as_str()));
-            let other_kind = |name: &String| {
-                !options.order.contains(name) && methods.iter().any(|m| m.text == *name)
-            };
-            // A method of the other kind is no mistake where both kinds are compared.
-            if options.against.as_ref().is_some_and(other_kind) {
-                options.against = None;
-            }
-            let found = compare(&of_kind, &options).map_err(|e| e.in_file(store.file()))?;
-            comparisons.push((kind, found));
-        }
+        let comparisons = comparisons(store, methods, self.measured()?)?;
         for (kind, found) in &comparisons {
             let prefix = match comparisons.len() {
                 1 => String::new(),
@@ -285,42 +238,13 @@ impl Compare {
         Ok(comparisons)
     }
 
-    /// Prints comparisons.
-    fn show(
-        &self,
-        comparisons: &[(MethodKind, Comparison)],
-        name: &str,
-        output: &mut Output,
-    ) -> Result<(), Failure> {
-        match comparisons {
-            [(_, one)] if self.json => output.json(one),
-            [(_, plan), (_, simulate)] if self.json => {
-                output.json(&Kinds { schema: names::CAMPAIGNS, campaign: name, plan, simulate })
-            }
-            _ => {
-                for (at, (kind, comparison)) in comparisons.iter().enumerate() {
-                    if comparisons.len() > 1 {
-                        let gap = if at > 0 { "\n" } else { "" };
-                        let judged = match kind {
-                            MethodKind::Plan => "judged by plans",
-                            MethodKind::Simulate => "judged by simulated runs",
-                        };
-                        output.say(&format!("{gap}{}\n", output.bold(judged)))?;
-                    }
-                    report::tell(comparison, output)?;
-                }
-                Ok(())
-            }
-        }
-    }
-
     fn report(
         &self,
         comparisons: &[(MethodKind, Comparison)],
         campaign: &Campaign,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        self.show(comparisons, &campaign.name, output)?;
+        show(self.json, comparisons, &campaign.name, output)?;
         if let Some(path) = &self.report {
             let page = self.page(comparisons, campaign);
             output.files.write(path, |out| out.write_all(page.as_bytes()))?;
@@ -336,75 +260,8 @@ impl Compare {
             version: VERSION,
             command: self.command(),
         };
-        html::page(&about, comparisons, &html::gantts(campaign))
+        html::page(&about, comparisons, &html::gantts(campaign, VERSION))
     }
-
-    /// Writes everything that is needed to run the campaign again elsewhere, and its outcome.
-    fn bundle(
-        &self,
-        campaign: &Campaign,
-        store: &Store,
-        comparisons: &[(MethodKind, Comparison)],
-        folder: &Path,
-        output: &mut Output,
-    ) -> Result<(), Failure> {
-        let files = &output.files;
-        let write = |name: &str, bytes: &[u8]| {
-            files.write(&folder.join(name), |out| out.write_all(bytes)).map_err(Failure::from)
-        };
-        for (name, path) in &campaign.reads {
-            // What is bundled with the program has no file, and needs none.
-            if path.exists() {
-                write(name, files.read_text(path)?.as_bytes())?;
-            }
-        }
-        write("campaign.toml", campaign.text.as_bytes())?;
-        let table = store.table().map_err(failure)?;
-        files.write(&folder.join("results.csv"), |out| write_csv(&table, out))?;
-        write("report.html", self.page(comparisons, campaign).as_bytes())?;
-        let text = format!(
-            "Campaign {name}, seed {seed}, by slackline {VERSION}.\n\n\
-             Run it again in this folder; the table comes out the same, byte by byte:\n\n  \
-             slackline compare campaign.toml -o again.db --csv again.csv\n  cmp results.csv again.csv\n",
-            name = campaign.name,
-            seed = campaign.seed,
-        );
-        write("README.txt", text.as_bytes())
-    }
-}
-
-/// Fails where a bundle would have to write outside of its folder, or over something.
-fn check_bundle(campaign: &Campaign, folder: &Path) -> Result<(), Failure> {
-    if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
-        let message = format!("--bundle {}: the folder is not empty", folder.display());
-        return Err(Failure::input(message).with_help("name a new folder"));
-    }
-    for (name, _) in &campaign.reads {
-        let inside = Path::new(name).components().all(|c| matches!(c, Component::Normal(_)));
-        let taken = ["campaign.toml", "results.csv", "report.html", "README.txt"];
-        if !inside || taken.contains(&name.as_str()) {
-            let message = format!("--bundle: {name} cannot be part of a folder of its own");
-            return Err(Failure::input(message).with_help("move it beside the campaign file"));
-        }
-    }
-    Ok(())
-}
-
-/// The rows of one kind.
-fn only(table: &Csv, kind: MethodKind) -> Csv {
-    let Some(column) = table.column("kind") else { return table.clone() };
-    if column.texts.len() == 1 {
-        return table.clone();
-    }
-    let mut csv = Csv::with_head(table.head.clone()).unwrap_or_default();
-    for row in 0..table.len() {
-        if column.text(row) == kind.name() {
-            let cells: Vec<&str> = table.columns.iter().map(|c| c.text(row)).collect();
-            // The cells are as many as the head has.
-            let _ = csv.push(table.lines[row], &cells);
-        }
-    }
-    csv
 }
 
 /// Output files of a campaign.

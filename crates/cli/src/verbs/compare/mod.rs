@@ -1,10 +1,7 @@
 //! `slackline compare`: methods compared by results of runs.
 
 mod campaign;
-pub(super) mod html;
 mod regression;
-pub(super) mod report;
-mod slurm;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -12,8 +9,10 @@ use crate::path_check::Files;
 use clap::{Args, ValueEnum};
 use slackline_analysis::statistics::{Scale, Sense};
 use slackline_formats::csv::Csv;
+use slackline_lab::campaign::job_array;
 use slackline_lab::campaign::{MethodKind, Shard, Store};
 use slackline_lab::compare::{Comparison, Options, compare};
+use slackline_report::compare::{html, text};
 use std::path::{Path, PathBuf};
 
 /// Compare methods by results of runs, with the statistics that a reviewer expects
@@ -64,7 +63,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "SYSTEM", conflicts_with_all = ["shard", "no_regression"])]
     on: Option<System>,
     /// With --on slurm: number of parts
-    #[arg(long, value_name = "N", default_value_t = 16, requires = "on", value_parser = clap::value_parser!(u64).range(1..=slurm::MOST_JOBS))]
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "on", value_parser = clap::value_parser!(u64).range(1..=job_array::MOST_JOBS))]
     jobs: u64,
     /// With --on slurm: an argument for sbatch (repeatable)
     #[arg(long, value_name = "WORD", requires = "on", allow_hyphen_values = true)]
@@ -244,7 +243,7 @@ impl Compare {
             }
             for extension in ["svg", "png"] {
                 let path = folder.join(format!("{name}.{extension}"));
-                crate::picture::write(&output.files, &path, &svg)?;
+                slackline_report::picture::write(&output.files, &path, &svg)?;
             }
             names.push(name);
         }
@@ -284,13 +283,13 @@ impl Compare {
         }
         let plain = |c: char| c.is_alphanumeric() || "-_./,=%+:".contains(c);
         let word = |word: &String| {
-            if word.chars().all(plain) { word.clone() } else { slurm::quoted(word) }
+            if word.chars().all(plain) { word.clone() } else { job_array::quoted(word) }
         };
         words.iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
     fn show_one(&self, comparison: &Comparison, output: &mut Output) -> Result<(), Failure> {
-        if self.json { output.json(comparison) } else { report::tell(comparison, output) }
+        if self.json { output.json(comparison) } else { text::tell(comparison, output) }
     }
 
     /// Refuses options that mean nothing for these files.
@@ -327,7 +326,7 @@ impl Compare {
 /// Reads a table of results, from whichever kind of file.
 fn read(path: &Path, output: &Output) -> Result<Csv, Failure> {
     if campaign::is_store(path) {
-        return Store::open(path).and_then(|store| store.table()).map_err(campaign::failure);
+        return Store::open(path).and_then(|store| store.table()).map_err(Failure::from);
     }
     let text = output.files.read_text(path)?;
     Ok(Csv::parse(&text).map_err(|error| error.in_file(path))?)

@@ -5,12 +5,12 @@ use crate::input::read_platform;
 use crate::output::Output;
 use crate::path_check::Files;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use slackline_centre::batch::{Machine, Policy, Replay, Site};
-use slackline_formats::batch_log::{self, BatchLog, Wrong};
+use slackline_centre::batch::Policy;
+use slackline_centre::batch::load::{held, scenario};
+use slackline_formats::batch_log;
+use slackline_formats::batch_log::Wrong;
 use slackline_generate::Seed;
 use slackline_generate::workload::{Lublin, MoldableJob, Pick};
-use slackline_model::Platform;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// Rigid jobs after Lublin & Feitelson (2003), as a log in the Standard Workload Format
@@ -247,72 +247,10 @@ pub(super) fn from_log(matches: &ArgMatches, output: &mut Output) -> Result<(), 
         return Err(Failure::input("the log does not say how many cores the machine has")
             .with_help("give --cores N"));
     };
-    let held = held(&log, cores, args.policy)?;
-    write(output, args.output.as_deref(), &scenario(&platform, cores, &held, &args))
-}
-
-/// Cores of each job, and from when to when it holds them.
-fn held(log: &BatchLog, cores: u64, policy: Policy) -> Result<Vec<(f64, f64, u64)>, Failure> {
-    let jobs = || log.jobs.iter().filter(|job| job.cores <= cores);
-    if jobs().all(|job| job.start.is_some()) {
-        let recorded = jobs().filter_map(|job| Some((job.start?, job.start? + job.run, job.cores)));
-        return Ok(recorded.collect());
-    }
-    let site = Site::new(Machine::Cores(cores)).map_err(Failure::input)?;
-    let outcome = Replay { log, site: &site }.run(policy);
-    let dates = outcome.starts.iter().zip(&outcome.ends);
-    let held = log.jobs.iter().zip(dates);
-    Ok(held.filter_map(|(job, (start, end))| Some(((*start)?, (*end)?, job.cores))).collect())
-}
-
-/// The scenario as TOML.
-fn scenario(platform: &Platform, cores: u64, held: &[(f64, f64, u64)], args: &FromLog) -> String {
-    let begin = held.iter().map(|job| job.0).fold(f64::INFINITY, f64::min);
-    let begin = if begin.is_finite() { begin + args.from } else { 0.0 };
-    let total: u64 = platform.hosts().iter().map(|host| u64::from(host.cores)).sum();
-    let scale = total as f64 / cores as f64;
-    let mut changes: Vec<(f64, f64)> = Vec::with_capacity(2 * held.len());
-    for &(start, end, cores) in held.iter().filter(|job| job.1 > begin) {
-        let share = cores as f64 * scale;
-        changes.push(((start - begin).max(0.0), share));
-        changes.push((end - begin, -share));
-    }
-    changes.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // The course of what is held, in cores of the platform.
-    let mut course: Vec<(f64, f64)> = Vec::new();
-    let mut now = 0.0;
-    for (date, change) in changes {
-        now += change;
-        match course.last_mut() {
-            Some(last) if last.0 == date => last.1 = now,
-            _ => course.push((date, now)),
-        }
-    }
-    let mut text = "# Recorded load of a batch system beside a workflow.\n".to_string();
-    let mut before = 0.0;
-    for host in platform.hosts().iter().filter(|host| host.cores > 0) {
-        let own = f64::from(host.cores);
-        let mut steps: Vec<(f64, f64)> = Vec::new();
-        for &(date, held) in &course {
-            let taken = (held - before).clamp(0.0, own);
-            // Sums of shares carry rounding errors that are no load.
-            let part = (((own - taken) / own).max(args.least) * 1e6).round() / 1e6;
-            if steps.last().map_or(1.0, |last| last.1) != part {
-                steps.push((date, part));
-            }
-        }
-        before += own;
-        if steps.is_empty() {
-            continue;
-        }
-        let list: Vec<String> =
-            steps.iter().map(|(date, part)| format!("[{date}, {part}]")).collect();
-        let _ = write!(
-            text,
-            "\n[[host]]\nname = {}\navailability = [{}]\n",
-            serde_json::to_string(&*host.name).unwrap_or_default(),
-            list.join(", ")
-        );
-    }
-    text
+    let held = held(&log, cores, args.policy).map_err(Failure::input)?;
+    write(
+        output,
+        args.output.as_deref(),
+        &scenario(&platform, cores, &held, (args.from, args.least)),
+    )
 }

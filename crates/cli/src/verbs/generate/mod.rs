@@ -4,12 +4,10 @@
 mod batch;
 mod job;
 mod options;
-mod write;
 
 use crate::output::Output;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-pub(in crate::verbs) use job::recorded_machines;
-use job::{Generation, study};
+use job::{GenerationJob, study};
 use options::{family_command, study_command};
 use slackline_core::Failure;
 use slackline_generate::registry::{self, Family};
@@ -80,7 +78,7 @@ impl Generate {
                     return Err(Failure::input("say what kind to generate"));
                 };
                 let generator = registry::find(family, kind)?;
-                Generation::read(generator, matches, output)?.run(output)
+                GenerationJob::read(generator, matches, output)?.run(output)
             }
             None => Err(Failure::input(
                 "say what to generate: workflow, workload, platform or scenario",

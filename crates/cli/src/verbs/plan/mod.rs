@@ -1,24 +1,23 @@
 //! `slackline plan`: a workflow and a platform in, a schedule out.
 
-mod front;
-mod report;
-
-use crate::input::{LimitOptions, OverheadOptions, Sources, told};
+use crate::input::{LimitOptions, OverheadOptions, Sources};
 use crate::model::ModelOptions;
 use crate::output::Output;
-use crate::picture;
 use crate::planner_options::SearchOptions;
 use crate::request::printed;
 use crate::set_option::SetOptions;
 use crate::verbs::choices;
-use crate::verbs::simulate::workflow::add_pools;
 use clap::Args;
-pub(in crate::verbs) use report::beside_recorded;
-use report::{alternatives, chart, comparison, place, summary, widths, workflows};
-use slackline_core::plan::{Plans, is_limited, planner_name};
-use slackline_core::{Failure, PlanRequest, plan_check};
+use slackline_core::plan::planner_name;
+use slackline_core::{Failure, PlanRequest};
 use slackline_formats::{ScheduleFormat, schedule_file};
-use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
+use slackline_report::past::told;
+use slackline_report::picture;
+use slackline_report::plan::front;
+use slackline_report::plan::text::{chart, tell};
+use slackline_report::simulation::picture::add_pools;
+use slackline_view::gantt;
+use slackline_view::gantt::SvgOptions;
 use std::path::PathBuf;
 
 /// Plan a workflow on a platform: when and where every task runs
@@ -203,7 +202,13 @@ pub(crate) fn carry_out(
     let problem = input.problem()?;
     if input.request.front {
         let found = input.front(&problem, &mut context)?;
-        return front::show(&problem, &found, &input.request.limits.limits(), outputs, output);
+        return front::show(
+            &problem,
+            &found,
+            &input.request.limits.limits(),
+            (outputs.front.as_deref(), outputs.json),
+            output,
+        );
     }
     let plans = input.plans(&problem, &mut context)?;
     let best = plans.best();
@@ -223,62 +228,10 @@ pub(crate) fn carry_out(
     if outputs.json {
         output.json(&plans.report())?;
     } else {
-        tell(&plans, is_checked, outputs, output)?;
+        let written =
+            [("Chart", outputs.gantt.as_deref()), ("Schedule", outputs.output.as_deref())];
+        tell(&plans, is_checked, written, output)?;
         output.say(&told(input.loaded.past.as_ref(), output.width))?;
     }
     plans.verdict()
-}
-
-fn tell(
-    all: &Plans<'_>,
-    is_checked: bool,
-    outputs: &Outputs,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let Plans { problem, plans, lower_bound, limits, .. } = all;
-    let (best, bound) = (all.best(), (*lower_bound, all.recorded_makespan));
-    let lower_bound = *lower_bound;
-    if plans.len() > 1 {
-        let headline = format!("{} plans of {}", plans.len(), place(problem));
-        output.say(&format!("{}\n\n", output.bold(&headline)))?;
-        output.say(&comparison(problem, plans, lower_bound, output.width))?;
-        output.say(&format!(
-            "\n{}\n\n",
-            output.bold(&format!("The plan of {}", best.algorithm.name))
-        ))?;
-        if is_limited(limits) {
-            output.say(&summary(problem, best, bound, limits, output.width))?;
-            output.say("\n")?;
-        }
-    } else {
-        let headline = format!("{}, planned by {}", place(problem), best.algorithm.name);
-        output.say(&format!("{}\n\n", output.bold(&headline)))?;
-        output.say(&summary(problem, best, bound, limits, output.width))?;
-        output.say("\n")?;
-    }
-    if is_checked && problem.tasks() > plan_check::MOST_TASKS {
-        let text = "Not checked by simulation: more than 100,000 tasks.\n\n";
-        output.say(text)?;
-    }
-    let options = TerminalOptions {
-        width: output.width,
-        colour: output.colour,
-        ..TerminalOptions::default()
-    };
-    let widths = widths(problem, best, output.width);
-    let workflows = workflows(best, output.width);
-    let alternatives = alternatives(best, output.width);
-    for table in [alternatives, workflows, widths].iter().filter(|t| !t.is_empty()) {
-        output.say(&format!("{table}\n"))?;
-    }
-    let chart = chart(problem, best, lower_bound).without_idle_hosts();
-    output.say(&gantt::terminal(&chart, &options))?;
-    let written = [("Chart", &outputs.gantt), ("Schedule", &outputs.output)];
-    for (index, (what, path)) in
-        written.iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).enumerate()
-    {
-        let gap = if index == 0 { "\n" } else { "" };
-        output.say(&format!("{gap}{what} written to {}\n", path.display()))?;
-    }
-    Ok(())
 }

@@ -2,16 +2,14 @@
 
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::table::{Table, count};
-use crate::verbs::centre::recorded;
 use clap::Args;
 use slackline_core::Failure;
-use slackline_core::schema::names;
-use slackline_formats::batch_log::{self, Wrong};
 use slackline_formats::platform_toml;
-use slackline_lab::site_logs::{BandwidthPolicy, SiteLogs, SitePicture};
+use slackline_lab::recorded;
+use slackline_lab::site_logs::{BandwidthPolicy, SiteLogs};
 use slackline_model::names::printable;
-use slackline_model::units::fmt_seconds;
+use slackline_report::site::report;
+use slackline_report::table::count;
 use std::path::{Path, PathBuf};
 
 /// Put together a platform from logs: hosts, bandwidths, queue waits, with where each value comes from
@@ -76,7 +74,8 @@ impl FromLogs {
         let mut logs = SiteLogs::new(self.lenient);
         for file in &self.files {
             let (site, path) = split(file);
-            self.add(&mut logs, site.unwrap_or("site"), path, output)?;
+            let context = &mut output.context(false);
+            recorded::add(&mut logs, self.lenient, site.unwrap_or("site"), path, context)?;
         }
         let found = logs.picture(self.bandwidth);
         for skipped in found.skipped.iter().take(10) {
@@ -118,96 +117,4 @@ impl FromLogs {
         }
         report(&found, output)
     }
-
-    fn add(
-        &self,
-        logs: &mut SiteLogs,
-        site: &str,
-        path: &Path,
-        output: &mut Output,
-    ) -> Result<(), Failure> {
-        let source =
-            path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        if path.is_dir() {
-            let run = recorded::read(path, self.lenient, output)?;
-            let added = logs.add_recorded(&run.seen(), &source, site);
-            return added.map_err(|error| Failure::from(error.in_file(path)));
-        }
-        let text = output.files.read_text(path)?;
-        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let fields = first.split_whitespace();
-        let is_swf = first.trim_start().starts_with(';')
-            || (fields.clone().count() == 18 && fields.clone().all(|f| f.parse::<f64>().is_ok()));
-        let added = if first.contains(&format!("\"{}\"", names::TRACE)) {
-            logs.add_trace(&text, &source, site)
-        } else if is_swf || (first.contains('|') && first.contains("JobID")) {
-            let wrong = if self.lenient { Wrong::Skip } else { Wrong::Refuse };
-            let log = batch_log::read(&output.files, path, wrong)?;
-            logs.add_batch_log(&log, &text, &source, site)
-        } else if slackline_core::recorded::engine_of(path, &output.files).is_some() {
-            let run = recorded::read(path, self.lenient, output)?;
-            logs.add_recorded(&run.seen(), &source, site)
-        } else {
-            let read = slackline_formats::read_workflow(&output.files, path, None)?;
-            logs.add_run(read.recorded.as_ref(), &source, site)
-        };
-        added.map_err(|error| Failure::from(error.in_file(path)))
-    }
-}
-
-fn report(found: &SitePicture, output: &mut Output) -> Result<(), Failure> {
-    if !found.hosts.is_empty() {
-        let assumed = found.hosts.iter().filter(|host| host.speed.is_none()).count();
-        output.say(&format!(
-            "{}, {}\n",
-            count(found.hosts.len(), "host"),
-            count(found.links.len(), "bandwidth")
-        ))?;
-        if assumed > 0 {
-            output.note(&format!(
-                "{} without a speed in the logs: 1 Gflop/s is assumed",
-                count(assumed, "host")
-            ));
-        }
-    }
-    if found.waits.is_empty() {
-        return Ok(());
-    }
-    let mut table = Table::new(&[
-        "<site",
-        "<queue",
-        ">jobs",
-        ">mean wait",
-        ">median",
-        ">p95",
-        ">killed",
-        "<nearest",
-        ">distance",
-    ]);
-    for waits in &found.waits {
-        let nearest = waits.fits.first();
-        let name = nearest.map_or("-", |fit| {
-            use slackline_model::distribution::Distribution;
-            match fit.distribution {
-                Distribution::Constant(_) => "constant",
-                Distribution::Uniform { .. } => "uniform",
-                Distribution::Exponential { .. } => "exponential",
-                Distribution::Normal { .. } => "normal",
-                Distribution::LogNormal { .. } => "log-normal",
-            }
-        });
-        table.row([
-            printable(&waits.site).into_owned(),
-            printable(&waits.queue).into_owned(),
-            waits.jobs.to_string(),
-            fmt_seconds(waits.mean),
-            fmt_seconds(waits.median),
-            fmt_seconds(waits.p95),
-            format!("{:.1} %", 100.0 * waits.killed),
-            name.to_string(),
-            nearest.map_or_else(|| "-".into(), |fit| format!("{:.3}", fit.distance)),
-        ]);
-    }
-    let text = table.render(output.width);
-    output.text(&text)
 }

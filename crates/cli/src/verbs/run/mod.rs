@@ -1,9 +1,6 @@
 //! `slackline run`: a workflow on real machines, under the policy that was tried in the simulator.
 
-pub(crate) mod clock;
 pub(super) mod detach;
-mod document;
-mod notify;
 pub(crate) mod view;
 
 use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, factor, safety, seconds};
@@ -11,8 +8,6 @@ use crate::model;
 use crate::output::Output;
 use crate::request::printed;
 use crate::set_option::SetOptions;
-use crate::verbs::simulate::report;
-use crate::verbs::simulate::workflow::draw;
 use clap::{Args, ValueEnum};
 use slackline_core::request::{
     ExecutionSettings, InputPlace, KeptFiles, PublishedAs, QUEUE_INTERVALS, RunRequest,
@@ -21,12 +16,15 @@ use slackline_core::request::{
 use slackline_core::run::{
     self, FinishedRun, OpenRun, Rehearsal, RehearsalReport, Start, UpToDateReport,
 };
-use slackline_core::run::{Enforce, Mode, STDERR, folder_name};
+use slackline_core::run::{Enforce, Mode, log_of};
 use slackline_core::simulation::Ran;
 use slackline_core::{Failure, SimulationReport};
 use slackline_formats::FileAccess;
 use slackline_formats::trace::{self, TraceFormat};
 use slackline_model::Problem;
+use slackline_report::run::text as document;
+use slackline_report::simulation::picture::draw;
+use slackline_report::simulation::text as report;
 use std::path::{Path, PathBuf};
 
 /// Run a workflow on real machines under a policy
@@ -302,6 +300,12 @@ impl SlurmArgs {
 
 impl Run {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let workflow = self.workflow.display();
+        if log_of(&self.workflow).is_file() {
+            let message = format!("{workflow}: is the folder of a run, not a workflow");
+            let help = format!("'slackline resume {workflow}' continues with it");
+            return Err(Failure::input(message).with_help(help));
+        }
         self.outputs.files(self.sources.files().reads(Some(&self.workflow))).check(output)?;
         let request = self.request()?;
         if printed(&request, output)? {
@@ -418,7 +422,7 @@ fn drive(start: Start, outputs: &Outputs, output: &mut Output) -> Result<(), Fai
     let problem = session.problem()?;
     let driven = driver.drive(&session, &problem, &mut output.context(false));
     if let Some(line) = &outputs.notify {
-        notify::notify(line, &path, output);
+        run::notify(line, &path, &mut output.context(true));
     }
     let finished = driven?;
     let whole = finished.ran.outcome.workflow.clone();
@@ -514,11 +518,7 @@ impl Outputs {
         if self.json {
             return output.json(report);
         }
-        let tasks = match report.up_to_date {
-            1 => "the task is".to_string(),
-            n => format!("all {n} tasks are"),
-        };
-        output.say(&format!("Nothing to do: {tasks} up to date ({}).\n", report.folder))
+        output.say(&document::up_to_date(report))
     }
 
     /// Reports a simulated run.
@@ -546,18 +546,7 @@ impl Outputs {
         output: &mut Output,
     ) -> Result<(), Failure> {
         let ran = &finished.ran;
-        let workflow = problem.workflow();
-        let attempt = |task, number, done| {
-            let mut failures = finished.failures.iter();
-            let failure = failures.find(|f| f.task == task && f.attempt == number);
-            let name = folder_name(workflow.task_name(task));
-            let stderr = format!("tasks/{name}/{number}/{STDERR}");
-            trace::Attempt {
-                exit_code: if done { Some(0) } else { failure.and_then(|f| f.exit) },
-                // Empty ones are not kept.
-                stderr: path.join(&stderr).is_file().then_some(stderr),
-            }
-        };
+        let attempt = |task, number, done| finished.attempt(problem, path, (task, number), done);
         self.write(&output.files, problem, ran, Some(&attempt))?;
         if self.json {
             output.json(&run::report(problem, path, finished)?)?;

@@ -1,37 +1,31 @@
 //! `slackline show`: what is in a file.
 
-mod definition;
-mod document;
-pub(crate) mod platform;
-mod workflow;
-
 use crate::input::{ParamOptions, Sources, format_parser, read_document_with, read_platform};
 use crate::output::Output;
 use crate::path_check::Files;
-use crate::picture;
-use crate::table::count;
-use crate::verbs::choices;
-use crate::verbs::run::clock::now;
-use crate::verbs::status;
 use clap::Args;
-use slackline_core::choices::{Named, PartFacts, part_facts};
-use slackline_core::explanation::{self, Explanation};
-use slackline_core::file_kind as contents;
+use slackline_core::choices::part_facts;
+use slackline_core::explanation::Explanation;
 use slackline_core::input::{Past, format_of};
 use slackline_core::request::ModelSettings;
+use slackline_core::run::clock::now;
 use slackline_core::run::history::RunHistory;
 use slackline_core::run::log_of;
-use slackline_core::schema::names;
-use slackline_core::{Failure, recorded, schema};
+use slackline_core::run::status::RunState;
+use slackline_core::{Failure, explanation, file_kind as contents, recorded};
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
 };
 use slackline_model::Workflow;
 use slackline_model::control::Control;
 use slackline_model::schedule::Summary;
-use slackline_model::units::{fmt_bytes, fmt_seconds};
-use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
-use slackline_view::{Chart, graph};
+use slackline_report::choices::text;
+use slackline_report::picture;
+use slackline_report::run::status;
+use slackline_report::show::facts::{ChoicesDocument, ScheduleDocument, WithParts, schedule_facts};
+use slackline_report::show::{definition, document, platform, workflow};
+use slackline_view::gantt::{SvgOptions, TerminalOptions};
+use slackline_view::{Chart, gantt, graph};
 use std::path::{Path, PathBuf};
 
 /// Show what is in a file: a workflow, a platform, a schedule, a run, or any document of ours
@@ -134,6 +128,9 @@ impl Show {
             text.push_str(&format!(
                 "\nslackline log {folder}, explain {folder}, report {folder} tell more\n"
             ));
+            if status.state == RunState::Stopped {
+                text.push_str(&format!("slackline resume {folder} continues\n"));
+            }
             output.text(&text)?;
         }
         let Some(chart) = drawn else { return Ok(()) };
@@ -187,28 +184,9 @@ impl Show {
         output: &mut Output,
     ) -> Result<(), Failure> {
         if self.json {
-            output.json(&ChoicesDocument {
-                schema: names::CHOICES,
-                name: workflow.name(),
-                tasks: workflow.len(),
-                choices: control.choices().len(),
-                loops: control.loops().len(),
-                subworkflows: part_facts(control),
-            })?;
+            output.json(&ChoicesDocument::of(workflow, control))?;
         } else {
-            let headline = format!(
-                "{}: {}, {}, {}",
-                workflow.name(),
-                count(workflow.len(), "task"),
-                count(control.choices().len(), "choice"),
-                count(control.loops().len(), "loop")
-            );
-            let text = format!(
-                "{}\n\n{}\n{}",
-                output.bold(&headline),
-                choices::report::regions(control),
-                choices::report::parts(control, output.width)
-            );
+            let text = text::of_control(workflow, control, output);
             output.text(&text)?;
         }
         self.write_svg(output, || graph::regions_svg(workflow, control))
@@ -252,16 +230,7 @@ impl Show {
         let schedule = schedule_file::read_schedule(&output.files, &self.file, &problem)?;
         let summary = Summary::of(&problem, &schedule);
         if self.json {
-            return output.json(&ScheduleDocument {
-                schema: schema::names::SCHEDULE_FACTS,
-                tasks: problem.tasks(),
-                makespan: summary.makespan,
-                speedup: summary.speedup,
-                utilisation: summary.utilisation,
-                used_processors: summary.used_procs,
-                cost: summary.cost,
-                bytes_moved: summary.bytes_moved,
-            });
+            return output.json(&ScheduleDocument::of(&problem, &summary));
         }
         let chart = if trace::recognise(text) {
             let read = trace::read(text, problem.workflow(), problem.platform());
@@ -272,13 +241,7 @@ impl Show {
         };
         let mut chart = chart.without_idle_hosts();
         chart.title = file_name(&self.file);
-        let facts = format!(
-            "makespan {}, utilisation {:.0} % of {}, {} moved",
-            fmt_seconds(summary.makespan),
-            100.0 * summary.utilisation,
-            count(summary.used_procs, "processor"),
-            fmt_bytes(summary.bytes_moved)
-        );
+        let facts = schedule_facts(&summary);
         chart.facts = vec![facts.clone()];
         let title = output.bold(&chart.title);
         output.text(&format!("{title}: {facts}\n\n"))?;
@@ -311,36 +274,4 @@ fn document_is_instance(files: &FileAccess, path: &Path, from: Option<Format>) -
         Some(format) => format == Format::Instance,
         None => files.read_text(path).is_ok_and(|text| Format::Instance.recognises(&text)),
     }
-}
-
-#[derive(serde::Serialize)]
-struct WithParts<'a, F> {
-    #[serde(flatten)]
-    facts: F,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    definition: Option<definition::DefinitionDocument<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    subworkflows: Option<Named<PartFacts>>,
-}
-
-#[derive(serde::Serialize)]
-struct ChoicesDocument<'a> {
-    schema: &'static str,
-    name: &'a str,
-    tasks: usize,
-    choices: usize,
-    loops: usize,
-    subworkflows: Named<PartFacts>,
-}
-
-#[derive(serde::Serialize)]
-struct ScheduleDocument {
-    schema: &'static str,
-    tasks: usize,
-    makespan: f64,
-    speedup: f64,
-    utilisation: f64,
-    used_processors: usize,
-    cost: f64,
-    bytes_moved: f64,
 }

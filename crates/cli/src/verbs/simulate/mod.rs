@@ -1,11 +1,7 @@
 //! `slackline simulate`: what happens when work shares a platform.
 
-mod curve;
 mod replications;
-pub(super) mod report;
-mod several;
-mod why;
-pub(super) mod workflow;
+mod workflow;
 
 use crate::input::{LimitOptions, OverheadOptions, Sources, factor, seconds};
 use crate::model::ModelOptions;

@@ -1,20 +1,14 @@
 //! `slackline simulate WORKFLOW`: a schedule or a policy executed on a simulated platform.
 
-use super::{Outputs, curve, report, several, why};
-use crate::input::told;
+use super::Outputs;
 use crate::output::Output;
-use crate::picture;
-use slackline_analysis::load_series::LoadSeries;
-use slackline_core::Failure;
 use slackline_core::request::SimulationSetup;
-use slackline_core::simulation::{self, Ran, own_name};
-use slackline_engine::DecisionLog;
-use slackline_io::FileAccess;
-use slackline_model::{Problem, Schedule};
-use slackline_view::gantt::{self, SvgOptions};
-use slackline_view::{self as view, Chart, MarkKind};
-use std::collections::BTreeSet;
-use std::path::Path;
+use slackline_core::simulation::{compare_decisions, own_name};
+use slackline_core::{Failure, simulation};
+use slackline_report::past::told;
+use slackline_report::picture;
+use slackline_report::simulation::picture::draw;
+use slackline_report::simulation::{curve, text as report, why};
 
 pub(super) fn simulate(
     setup: SimulationSetup,
@@ -84,74 +78,4 @@ pub(super) fn simulate(
         output.say(if named.iter().any(|n| n.is_some()) { "\n" } else { "" })?;
     }
     simulated.verdict()
-}
-
-/// Fails where a run decided otherwise than a log says.
-fn compare_decisions(files: &FileAccess, path: &Path, runs: &[Ran]) -> Result<(), Failure> {
-    let [ran] = runs else {
-        return Err(Failure::input("--same-decisions compares one run; several were asked for"));
-    };
-    let text = files.read_text(path)?;
-    let log = DecisionLog::read(&mut text.as_bytes())
-        .map_err(|why| Failure::input(format!("{}: {why}", path.display())))?;
-    match ran.log.first_difference(&log) {
-        None => Ok(()),
-        Some((call, why)) => {
-            let message =
-                format!("decides otherwise than {} at call {call}: {why}", path.display());
-            Err(Failure::work(message))
-        }
-    }
-}
-
-/// Adds what is held over time of the pools of some names.
-pub(in crate::verbs) fn add_pools(
-    chart: &mut Chart,
-    problem: &Problem<'_>,
-    schedule: &Schedule,
-    names: &[String],
-) -> Result<(), Failure> {
-    for name in names {
-        if !chart.add_pools(problem, schedule, name) {
-            let pools = problem.pools().all();
-            let known: BTreeSet<&str> = pools.iter().map(|pool| &*pool.name).collect();
-            let known: Vec<&str> = known.into_iter().collect();
-            let help = match known.as_slice() {
-                [] => "no task demands anything that is limited here".to_string(),
-                known => format!("there is {}", known.join(", ")),
-            };
-            let message = format!("--pool: tasks share no '{name}' here");
-            return Err(Failure::input(message).with_help(help));
-        }
-    }
-    Ok(())
-}
-
-/// Draws a run.
-pub(in crate::verbs) fn draw(
-    files: &FileAccess,
-    problem: &Problem<'_>,
-    ran: &Ran,
-    path: &Path,
-    pools: &[String],
-) -> Result<(), Failure> {
-    let mut chart = Chart::of_trace(problem, &ran.outcome.trace)
-        .with_traced_transfers(problem, &ran.outcome.trace)
-        .without_idle_hosts();
-    chart.title = report::title(problem, &ran.name, ran.real);
-    chart.facts = report::facts(problem, ran);
-    if !ran.served.is_empty() {
-        let course = |(name, course): (&str, _)| {
-            let LoadSeries(steps) = course;
-            view::StepSeries { name: name.to_string(), steps, ..view::StepSeries::default() }
-        };
-        chart.courses = several::courses(problem, ran).into_iter().map(course).collect();
-    }
-    add_pools(&mut chart, problem, &ran.outcome.schedule, pools)?;
-    if ran.unfinished().is_some() {
-        let ends = chart.marks.iter_mut().filter(|m| m.kind == MarkKind::End);
-        ends.for_each(|mark| mark.label = "nothing moves any more".to_string());
-    }
-    let svg = gantt::svg(&chart, &SvgOptions::default());
-    picture::write(files, path, &svg)
 }

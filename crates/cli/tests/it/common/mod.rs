@@ -4,8 +4,9 @@
 
 pub(crate) mod runs;
 
+use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 /// A temporary folder with the bundled examples in `examples`, and the command.
 pub(crate) struct Place {
@@ -70,6 +71,22 @@ impl Place {
         done.out
     }
 
+    /// Document that a line which must succeed prints.
+    pub(crate) fn json(&self, line: &str) -> Value {
+        json(&self.ok(line))
+    }
+
+    /// Starts `slackline` with the words of a line, and drops what it says.
+    pub(crate) fn spawn(&self, line: &str) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_slackline"))
+            .args(line.split_whitespace())
+            .current_dir(self.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
     /// Runs a line that must fail with this code; gives what it complained.
     pub(crate) fn fails(&self, code: i32, line: &str) -> String {
         let done = self.run(line);
@@ -79,4 +96,8 @@ impl Place {
         assert!(!done.err.contains("panicked"), "{}", done.err);
         done.err
     }
+}
+
+pub(crate) fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
 }

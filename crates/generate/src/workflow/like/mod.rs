@@ -29,7 +29,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     ),
 ];
 
-/// The kind of a task, from its name without its number: digits count as one.
+/// The kind of a task: its name, with `#` for each run of digits.
 pub(crate) fn kind_pattern(name: &str) -> String {
     let mut pattern = String::with_capacity(name.len());
     for c in name.chars() {
@@ -42,8 +42,8 @@ pub(crate) fn kind_pattern(name: &str) -> String {
     pattern
 }
 
-/// The role of a file: its name up to the last separator before the first digit, and its
-/// extension.
+/// The role of a file, such as `reads_*fastq` of `reads_17_left.fastq`: its name up to the last separator before
+/// the first digit, and its extension. Files of one role have one law of sizes.
 fn role(name: &str) -> String {
     let head = &name[..name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len())];
     let cut = if head.len() < name.len() { head.rfind(['-', '_', '.']) } else { None };
@@ -73,13 +73,13 @@ impl Laws {
         }
         Laws {
             seconds: seconds.into_iter().map(|(k, v)| (k, Law::fit(v, parametric))).collect(),
-            // Sizes come in few values more often than by a formula.
+            // Always the samples: sizes of one role often have few distinct values, which no formula fits.
             bytes: bytes.into_iter().map(|(k, v)| (k, Law::fit(v, false))).collect(),
         }
     }
 }
 
-/// Kind of the producer (of the first consumer for inputs) and role of a file.
+/// Kind of the producer (for inputs of the workflow `>` and the kind of the first consumer) and role of a file.
 fn file_key(w: &Workflow, file: FileId) -> (String, String) {
     let kind = |task: TaskId| kind_pattern(w.kind_name(w.kind(task)));
     let owner = match (w.producer(file), w.consumers(file).next()) {
@@ -90,7 +90,8 @@ fn file_key(w: &Workflow, file: FileId) -> (String, String) {
     (owner, role(w.file_name(file)))
 }
 
-/// Makes a workflow of about `tasks` tasks like the instances.
+/// Makes a workflow of about `tasks` tasks like the instances; `parametric` allows formulas as laws of run times,
+/// otherwise their samples are drawn from.
 pub fn like(
     instances: &[Workflow],
     tasks: usize,
@@ -123,7 +124,7 @@ fn nearest(instances: &[Workflow], tasks: usize) -> Option<&Workflow> {
     instances.iter().min_by(|a, b| far(a).total_cmp(&far(b)).then(b.len().cmp(&a.len())))
 }
 
-/// Whether all copies share a file: an input belongs to a copy if one component reads it.
+/// Whether all copies share a file: outputs of hubs, and inputs unless a single component reads them.
 fn shares(base: &Workflow, pattern: &Pattern<'_>, is_hub: &[bool], file: FileId) -> bool {
     if let Some(producer) = base.producer(file) {
         return is_hub[producer.index()];
@@ -133,16 +134,16 @@ fn shares(base: &Workflow, pattern: &Pattern<'_>, is_hub: &[bool], file: FileId)
     first.is_none() || parts.any(|part| part != first)
 }
 
-/// Puts copies of a template together.
+/// Builds a workflow from copies of a template. Copy 0 keeps the names, those of copy k end in `~k`.
 struct Copier<'a> {
     base: &'a Workflow,
     pattern: &'a Pattern<'a>,
-    /// Laws of the template's tasks and files.
+    /// Laws of the template's tasks and files, by id.
     seconds_of: Vec<Option<&'a Law>>,
     bytes_of: Vec<Option<&'a Law>>,
     /// Files that all copies share: those of hubs, and inputs that several components read.
     is_shared: Vec<bool>,
-    /// Edges without data.
+    /// Edges without files, which order tasks alone.
     is_bare: Vec<bool>,
     builder: WorkflowBuilder,
     seconds: Draws,
@@ -219,7 +220,7 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// A file that all copies share, made when first met.
+    /// A file that all copies share, added on first use.
     fn shared_file(&mut self, file: FileId) -> Result<FileId> {
         if let Some(&known) = self.shared.get(&file) {
             return Ok(known);
@@ -249,7 +250,7 @@ impl<'a> Copier<'a> {
                     self.builder.reads(ids[&task], id);
                 }
             }
-            // What hubs read of this copy.
+            // Outputs of this copy that hubs read.
             for file in self.base.outputs(task) {
                 for consumer in self.base.consumers(file) {
                     if let (Some(&hub), Some(&id)) = (self.hubs.get(&consumer), own.get(&file)) {
@@ -263,7 +264,7 @@ impl<'a> Copier<'a> {
         })
     }
 
-    /// The counterpart of `file` in a copy, made when first met.
+    /// The counterpart of `file` in a copy, added on first use; none where its producer is not part of the copy.
     fn copied_file(
         &mut self,
         file: FileId,
@@ -295,7 +296,7 @@ impl<'a> Copier<'a> {
         Ok(Some(id))
     }
 
-    /// Dependencies without data, of tasks whose copies `of` knows.
+    /// Adds dependencies without data between tasks for which `of` has a copy.
     fn add_controls(
         &mut self,
         tasks: &[TaskId],

@@ -4,7 +4,7 @@ use super::{Figures, Instance, Planned, Series, any, sample};
 use crate::papers::{
     Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch,
 };
-use slackline_analysis::statistics::{Estimate, Word, compare};
+use slackline_analysis::statistics::{Comparison, Estimate, compare};
 use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
 use slackline_generate::graph::Node;
 use slackline_generate::registry::{self as generators, Family};
@@ -239,9 +239,9 @@ fn shorter(figures: &[Vec<Figures>], a: usize, b: usize) -> [Vec<bool>; 3] {
     let word = |row: &Vec<Figures>| {
         compare(row[a].makespan, row[b].makespan, slackline_analysis::statistics::Sense::Lower, 0.0)
     };
-    let words: Vec<Word> = figures.iter().map(word).collect();
-    let are = |wanted: Word| words.iter().map(|word| *word == wanted).collect();
-    [are(Word::Better), are(Word::Worse), are(Word::Equal)]
+    let words: Vec<Comparison> = figures.iter().map(word).collect();
+    let are = |wanted: Comparison| words.iter().map(|word| *word == wanted).collect();
+    [are(Comparison::Better), are(Comparison::Worse), are(Comparison::Equal)]
 }
 
 /// All rows up to 100 tasks, on which every method ran.

@@ -1,6 +1,5 @@
 //! Parallel task graphs: the first chapter of F. Suter's habilitation, 2014, and the papers that it summarises.
-//! It prints few numbers, and its figures are lost to us: only the statements of its text about them can be
-//! checked. Everything is judged on planned makespans.
+//! It prints few numbers, and its figures are not available to us: only statements of its text can be checked. Everything is judged on planned makespans.
 
 mod several;
 mod single;
@@ -36,7 +35,7 @@ const CHTI: (u32, f64) = (20, 4.311);
 const GRILLON: (u32, f64) = (47, 3.379);
 const GRELON: (u32, f64) = (120, 3.185);
 
-/// One cluster behind Gigabit Ethernet.
+/// One cluster on Gigabit Ethernet (bytes/s, seconds) with a backbone of 10 Gbit/s.
 fn cluster((count, gigaflops): (u32, f64)) -> Result<Arc<Platform>, StudyError> {
     let mut b = PlatformBuilder::new("cluster");
     let link = LinkShape { bandwidth: 1.25e8, latency: 1e-4 };
@@ -47,7 +46,7 @@ fn cluster((count, gigaflops): (u32, f64)) -> Result<Arc<Platform>, StudyError> 
     b.build().map(Arc::new).map_err(StudyError::of)
 }
 
-/// Several clusters between which data take no time.
+/// Several clusters with transfers that take no time.
 fn clusters(sizes: &[(u32, f64)]) -> Result<Arc<Platform>, StudyError> {
     let mut b = PlatformBuilder::new("clusters");
     b.set_matrix(Matrix::uniform(None, 0.0));
@@ -65,10 +64,13 @@ fn clusters(sizes: &[(u32, f64)]) -> Result<Arc<Platform>, StudyError> {
 /// Figures of a plan.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
+    /// Seconds.
     makespan: f64,
+    /// Processor-seconds.
     work: f64,
+    /// Most processors in use at once.
     peak: f64,
-    /// Work of the tasks alone on one processor each, where they are placed, over what they work now.
+    /// Work if every task ran on one processor of its cluster, over the work of the plan.
     efficiency: f64,
 }
 
@@ -123,13 +125,13 @@ impl Series {
         })
     }
 
-    /// The plans one by one.
+    /// One cell for every plan.
     fn cells(self) -> Vec<Recipe> {
         let mut all = Vec::new();
         for (index, graph) in self.graphs.iter().enumerate() {
             for &method in &self.methods {
                 let (graph, platform) = (graph.clone(), self.platform.clone());
-                let name = format!("{}, graph {index}: {}", self.stage, called(method));
+                let name = format!("{}, graph {index}: {}", self.stage, method_name(method));
                 all.push(Recipe::new(name, move || {
                     planned(Stage::new(graph.clone(), platform.clone()), method)
                 }));
@@ -144,8 +146,8 @@ fn planned(stage: Stage, (name, set): Method) -> Result<cell::Cell, StudyError> 
     cell::Cell::planned(stage, planner_with(name, set)?).under("matrix")
 }
 
-/// Name of a method to show.
-fn called((name, set): Method) -> String {
+/// Name of a method as text.
+fn method_name((name, set): Method) -> String {
     let set: String = set.iter().map(|(name, value)| format!(", {name} {value}")).collect();
     format!("{name}{set}")
 }
@@ -155,13 +157,13 @@ fn column(plans: &[Vec<Figures>], method: usize, figure: fn(&Figures) -> f64) ->
     plans.iter().map(|row| figure(&row[method])).collect()
 }
 
-/// The mean over graphs of `above / below - 1`: every graph counts alike.
+/// Mean over graphs of `above / below - 1`, each graph with the same weight.
 fn relative(above: &[f64], below: &[f64]) -> Estimate {
     let ratios: Vec<f64> = above.iter().zip(below).map(|(a, b)| a / b - 1.0).collect();
     Estimate::mean(&ratios)
 }
 
-/// So many graphs of the published population, evenly over its parameters.
+/// `graphs` members of the published population, at equal distances over its parameters.
 fn population(options: &Options, graphs: usize) -> Result<Vec<Arc<Workflow>>, StudyError> {
     let study = STUDIES.iter().find(|s| s.name == "ptg");
     let study = study.ok_or_else(|| StudyError("the population is missing".into()))?;
@@ -175,9 +177,9 @@ fn population(options: &Options, graphs: usize) -> Result<Vec<Arc<Workflow>>, St
     (0..graphs).map(draw).collect()
 }
 
-/// So many graphs of Strassen's product and of fast Fourier transforms.
+/// `graphs` task graphs, alternately of Strassen's product and of fast Fourier transforms.
 fn applications(options: &Options, graphs: usize) -> Result<Vec<Arc<Workflow>>, StudyError> {
-    // No processors: times follow from flop.
+    // Without processors in the file, run times follow from flop.
     let given =
         [("moldable", "yes"), ("processors", "0")].map(|(n, v)| (n.to_string(), v.to_string()));
     let draw = |k: usize| {
@@ -198,7 +200,7 @@ fn count(options: &Options) -> usize {
     })
 }
 
-/// Every plan.
+/// One cell for every plan.
 fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
     let graphs = count(options);
     let (drawn, regular) = (population(options, graphs)?, applications(options, graphs / 2)?);

@@ -2,7 +2,7 @@
 
 use super::{
     Cell, Claim, Estimate, Findings, GRILLON, Method, Recipe, Rule, StudyError, Table, Unit, Watch,
-    called, cell, cluster, planned, relative,
+    cell, cluster, method_name, planned, relative,
 };
 use slackline_engine::{Coming, Stage};
 use slackline_model::scenario::When;
@@ -107,7 +107,7 @@ pub(super) fn cells(graphs: &[Arc<Workflow>]) -> Result<Vec<Recipe>, StudyError>
     for (index, batch) in batches(graphs).into_iter().enumerate() {
         for method in METHODS.into_iter().flat_map(with_and_without) {
             let (batch, platform) = (batch.clone(), platform.clone());
-            let name = format!("several graphs, batch {index}: {}", called(method));
+            let name = format!("several graphs, batch {index}: {}", method_name(method));
             all.push(Recipe::new(name, move || together(&batch, &platform, method)));
         }
     }

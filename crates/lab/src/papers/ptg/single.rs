@@ -1,4 +1,5 @@
-//! One graph: on one cluster, and on several.
+//! Claims about single graphs, on one cluster and on several. Ids such as H1 are ours, for statements of the habilitation;
+//! ids such as NS07 name a paper by authors and year. `slackline algorithms` describes the methods.
 
 use super::{
     CHTI, Cell, Claim, Estimate, Figures, Findings, GRELON, GRILLON, Rule, Series, StudyError,
@@ -7,8 +8,10 @@ use super::{
 use slackline_model::{Workflow, approx};
 use std::sync::Arc;
 
+/// Methods for one cluster; ratios are to the first. Claims address them by position.
 const ONE: [&str; 7] =
     ["cpa", "cpa-geo", "mcpa", "bicpa-m", "bicpa-w", "rats-delta", "rats-time-cost"];
+/// Methods for several clusters; ratios are to the first. Claims address them by position.
 const SEVERAL: [&str; 7] =
     ["mheft", "hcpa", "mheft-imp", "mheft-eff", "mheft-max", "delta-cts", "bihcpa"];
 
@@ -20,7 +23,7 @@ fn work(figures: &Figures) -> f64 {
     figures.work
 }
 
-/// Everything that is planned.
+/// All series of plans of this file.
 pub(super) struct Parts {
     small: Series,
     large: Series,
@@ -31,7 +34,7 @@ pub(super) struct Parts {
     alike: Series,
 }
 
-/// Shares of the cluster.
+/// Shares `beta` of the cluster that SCRAP may use.
 const BETAS: [(&str, &[(&str, &str)]); 3] =
     [("0.2", &[("beta", "0.2")]), ("0.5", &[("beta", "0.5")]), ("0.8", &[("beta", "0.8")])];
 
@@ -95,8 +98,9 @@ pub(super) fn findings(
     Ok(Findings { claims, tables })
 }
 
-/// Every method over the first: makespan, work, processors at once; how efficient it is, how many
-/// plans are shorter, as long or longer than the first's, and how far from the best.
+/// Every method relative to the first: makespan, work and peak of processors; mean efficiency; numbers of plans shorter
+/// than, equal to and longer than those of the first; share of graphs on which it is the best, and mean excess over the
+/// best, over all graphs and over those on which it is not the best.
 fn table(title: &str, methods: &[&str], plans: &[Vec<Figures>]) -> Table {
     let columns = [
         "method",
@@ -130,11 +134,14 @@ fn table(title: &str, methods: &[&str], plans: &[Vec<Figures>]) -> Table {
         };
         let mut counts = [0usize; 3];
         for (own, first) in column(plans, m, makespan).into_iter().zip(column(plans, 0, makespan)) {
-            counts[match () {
-                () if approx::lt(own, first) => 0,
-                () if approx::gt(own, first) => 2,
-                () => 1,
-            }] += 1;
+            let outcome = if approx::lt(own, first) {
+                0
+            } else if approx::gt(own, first) {
+                2
+            } else {
+                1
+            };
+            counts[outcome] += 1;
         }
         table.rows.push(vec![
             Cell::Text(name.to_string()),

@@ -1,4 +1,6 @@
-//! Chapter 8: DBCS against DCA, a genetic algorithm, LOSS1, BHEFT and random mapping.
+//! Chapter 8: DBCS against DCA (dynamic constraint algorithm), a genetic algorithm, LOSS1, BHEFT (budget-constrained
+//! HEFT) and random mapping. PSR is the planning success rate, the share of plans within both limits; `a_B` and `a_D` place
+//! budget and deadline between their least (0) and greatest (1) sensible values.
 
 use super::{
     Case, Done, Drawn, Judging, applications, graphs, graphs_of, grid5000, machine, recipes, under,
@@ -27,7 +29,7 @@ pub(in crate::papers) const PAPER: Paper = Paper {
 
 const SITES: [&str; 3] = ["rennes", "sophia", "lille"];
 const SIZES: [&str; 3] = ["8", "16", "32"];
-/// The last two search for long: they run on fewer workflows and the smallest machines.
+/// All methods; the first `FAST` are quick, the others search and run on fewer workflows and the smallest machines only.
 const METHODS: [&str; 7] = ["dbcs", "hbcs", "loss1", "bheft", "random", "dca", "ga-qos"];
 const FAST: usize = 5;
 const DBCS: usize = 0;
@@ -46,7 +48,7 @@ const APPLICATIONS: [(&str, &str, &str); 3] = [
     ("wien2k", "30", "Wien2K"),
 ];
 
-/// Least and largest time and cost over all three sites.
+/// Least and greatest time (seconds) and cost (money) of a workflow over all three sites.
 struct Range {
     time: (f64, f64),
     cost: (f64, f64),
@@ -90,7 +92,7 @@ impl Range {
     }
 }
 
-/// Limits and method of a run.
+/// Limits and method of a run; `a_b` and `a_d` are a_B and a_D.
 #[derive(Clone, Copy)]
 struct Wish {
     a_b: f64,
@@ -99,7 +101,7 @@ struct Wish {
     set: &'static [(&'static str, &'static str)],
 }
 
-/// By budget and deadline, every method that is run there.
+/// By budget and deadline: every method to run there.
 fn wishes(factors: [f64; 3], search: bool) -> Vec<Vec<Wish>> {
     let methods = &METHODS[..if search { METHODS.len() } else { FAST }];
     let row = |a_b: f64, a_d: f64| {
@@ -108,7 +110,7 @@ fn wishes(factors: [f64; 3], search: bool) -> Vec<Vec<Wish>> {
     factors.iter().flat_map(|&a_b| factors.iter().map(move |&a_d| row(a_b, a_d))).collect()
 }
 
-/// The readings of DBCS in the middle.
+/// Readings of the parameter `ratio` of DBCS, at medium limits.
 fn readings() -> [Wish; RATIOS.len()] {
     RATIOS.map(|set| Wish { a_b: 0.3, a_d: 0.3, method: "dbcs", set })
 }
@@ -189,7 +191,7 @@ impl Point {
     }
 }
 
-/// One workflow on one machine: by budget, deadline, method; the ratios of DBCS in the middle.
+/// One workflow on one machine: results by budget and deadline and then method, and those of the readings of DBCS.
 #[derive(Clone, Default)]
 struct OnMachine {
     points: Vec<Vec<Option<Point>>>,
@@ -273,7 +275,8 @@ impl Results {
         self.factors.len() * self.factors.len()
     }
 
-    /// Share of the points of some sites at which DBCS is no more than a few points behind.
+    /// Share of the points (budget, deadline) of some sites at which the success rate of DBCS is at most 0.5 percentage
+    /// points behind.
     fn at_least(&self, sites: &[usize], other: usize, way: Judging) -> Estimate {
         let mut wins = Vec::new();
         for &site in sites {
@@ -286,7 +289,7 @@ impl Results {
         Estimate::exact(wins.iter().sum::<f64>() / wins.len() as f64)
     }
 
-    /// The share over the workflows that the search methods ran on too, or over all.
+    /// The success rate over all workflows, or only over those that the search methods ran on.
     fn rate(&self, site: usize, point: usize, method: usize, searched: bool, way: Judging) -> f64 {
         let same = |r: &&OnMachine| !searched || r.points[point][DCA].is_some();
         let all = self.sites[site].iter().filter(same).filter_map(|r| r.points[point][method]);
@@ -299,8 +302,8 @@ fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     let mut first = Vec::new();
     for (label, drawn, factors, searched) in series(options)? {
         let made = drawn.iter().map(Drawn::make).collect::<Result<Vec<_>, _>>()?;
-        let told = (label, options.seed, searched);
-        sets.push((label, Results::of(&made, factors, told, watch)?));
+        let settings = (label, options.seed, searched);
+        sets.push((label, Results::of(&made, factors, settings, watch)?));
         if first.is_empty() {
             first = made;
         }

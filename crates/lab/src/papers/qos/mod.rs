@@ -1,7 +1,8 @@
-//! Scheduling one workflow under a budget and a deadline: chapters 6 (HBCS) and 8 (DBCS) of H.
-//! Arabnejad's thesis, "Workflow scheduling on heterogeneous systems under QoS constraints".
+//! Scheduling one workflow under a budget and a deadline: chapters 6 (heterogeneous budget-constrained scheduling, HBCS)
+//! and 8 (deadline-budget constrained scheduling, DBCS) of H. Arabnejad's thesis, "Workflow scheduling on heterogeneous
+//! systems under QoS constraints".
 //!
-//! All figures of the source are lost but for the numbers its text quotes. A plan is judged twice: as
+//! The figures of the source are not available to us, only the numbers that its text quotes. A plan is judged twice: as
 //! planned, without contention, and as executed on the simulated machine, where mapping and order are
 //! kept and transfers share links. Contention does not change what computation costs.
 
@@ -25,7 +26,7 @@ use slackline_react::Transfers;
 use slackline_schedule::{Algorithm, Planner, Request};
 use std::sync::Arc;
 
-/// A machine of the studies: so many processors of a site.
+/// A machine of the studies: some processors of a site, by name such as `rennes-8`, with prices by the rule `priced`.
 fn machine(name: &str, priced: &str) -> Result<Arc<Platform>, StudyError> {
     grid5000(&[("machine", name), ("priced", priced)])
 }
@@ -37,10 +38,10 @@ fn grid5000(given: &[(&str, &str)]) -> Result<Arc<Platform>, StudyError> {
     generator.platform(&settings, Seed::new(0)).map(Arc::new).map_err(StudyError::of)
 }
 
-/// A workflow before it is made.
+/// Description of a workflow, from which it is generated.
 #[derive(Clone, Copy)]
 enum Drawn {
-    /// One of so many graphs, spread evenly over the population of a study.
+    /// Graph `index` of `count` at equal distances in the population of a study.
     Graph { study: &'static str, seed: u64, count: usize, index: usize },
     /// An instance of an application.
     Application { name: &'static str, tasks: &'static str, seed: u64, member: usize },
@@ -84,7 +85,7 @@ fn population(study: &str, seed: u64) -> Result<Population, StudyError> {
     study.population(seed).map_err(StudyError::of)
 }
 
-/// Graphs spread evenly over the population of a study.
+/// Graphs at equal distances in the population of a study.
 fn graphs(study: &'static str, seed: u64, count: usize) -> Result<Vec<Drawn>, StudyError> {
     let all = population(study, seed)?.len() as usize;
     let graph = |index| Drawn::Graph { study, seed, count, index };
@@ -101,16 +102,19 @@ fn applications(
     (0..count).map(move |member| Drawn::Application { name, tasks, seed, member })
 }
 
-/// Figures of a plan.
+/// Figures of a plan and its run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Done {
+    /// Planned makespan, in seconds.
     planned: f64,
+    /// Simulated makespan, in seconds.
     simulated: f64,
+    /// Cost of the plan, in money.
     cost: f64,
 }
 
 impl Done {
-    /// As planned or as simulated.
+    /// The planned or the simulated makespan.
     fn makespan(&self, way: Judging) -> f64 {
         match way {
             Judging::Planned => self.planned,
@@ -119,7 +123,7 @@ impl Done {
     }
 }
 
-/// Basis on which plans are judged.
+/// Makespan by which plans are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Judging {
     Simulated,
@@ -172,7 +176,7 @@ impl<'c> Case<'c> {
     }
 }
 
-/// The plan of a workflow on a machine, and its run.
+/// Cells for the plan of a workflow on a machine and for its run.
 fn recipes(
     name: &str,
     workflow: Drawn,

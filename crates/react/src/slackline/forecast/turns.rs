@@ -1,5 +1,6 @@
-//! Pools in a forecast, by the rules of the engine: what running tasks hold, and whose turn it is. A planned
-//! task takes of a pool when all that are planned to begin before it and take of it have begun.
+//! Pools (memory, devices, licences) in a forecast, by the rules of the engine. Each pool serves planned tasks first come,
+//! first served, in the order of the plan: a task acquires its amount only after all tasks of the pool that precede it in
+//! the plan have begun.
 
 use crate::policy::Plan;
 use crate::situation::Situation;
@@ -8,26 +9,28 @@ use slackline_model::{ProcId, TaskId};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Amounts held of the pools that can run short, and the order of their tasks.
+/// Amounts held of the pools that can run short, and their queues.
 pub(super) struct Turns {
     pools: Arc<Pools>,
+    /// Per pool.
     held: Vec<u64>,
-    /// Per task: what it takes, an extent of `uses`.
+    /// Per task: its extent of `uses`.
     takes: Vec<Range<u32>>,
+    /// Pools and amounts, task after task.
     uses: Vec<(PoolId, u64)>,
-    /// Planned tasks in planned order, pool behind pool.
+    /// The queues of all pools one after the other, each in planned order.
     order: Vec<TaskId>,
-    /// Per pool: those that may not have begun yet, an extent of `order`.
+    /// Per pool: the rest of its queue, an extent of `order`. Its first may have begun already.
     waits: Vec<Range<u32>>,
-    /// Per task: it has begun, or never can.
+    /// Per task: it has begun or cannot run, so that it does not hold up its queues.
     passed: Vec<bool>,
-    /// Tasks that may find room or their turn now.
+    /// Tasks to try again: they may have room now, or be first.
     pub(super) waking: Vec<TaskId>,
 }
 
 impl Turns {
-    /// Nothing held yet; none where processors alone decide. `procs_of` tells where a task is planned
-    /// or runs; none of what is done.
+    /// Queues of a plan, with nothing held yet; none where no pool can run short. `procs_of` has the processors on which
+    /// a task is planned or runs, and no processors for finished tasks.
     pub(super) fn new<'a>(
         now: &Situation,
         plan: &Plan,
@@ -114,8 +117,8 @@ impl Turns {
         None
     }
 
-    /// Whether it is a task's turn in all its pools, and all have room.
-    pub(super) fn let_in(&mut self, task: TaskId) -> bool {
+    /// Whether a task is first in the queues of all its pools and all have room.
+    pub(super) fn may_take(&mut self, task: TaskId) -> bool {
         let Range { start, end } = self.takes[task.index()];
         (start..end).all(|at| {
             let (pool, amount) = self.uses[at as usize];
@@ -125,8 +128,8 @@ impl Turns {
         })
     }
 
-    /// The earliest date, not before `from`, at which windows hold so many seconds on all of some
-    /// processors; infinite where none do.
+    /// The earliest date from `from` on at which the windows of all these processors leave `seconds`; infinite where there
+    /// is none. Moving to the window of one processor may leave that of another, so it repeats until nothing moves.
     pub(super) fn opens(&self, now: &Situation, procs: &[ProcId], from: f64, seconds: f64) -> f64 {
         if !self.pools.has_windows() {
             return from;
@@ -164,7 +167,7 @@ impl Turns {
         self.wake(task);
     }
 
-    /// Lets the next tasks in the pools of a task ask again.
+    /// Marks the first tasks in the queues of a task's pools to be tried again.
     fn wake(&mut self, task: TaskId) {
         let Range { start, end } = self.takes[task.index()];
         for at in start..end {

@@ -9,8 +9,10 @@ use crate::svg::Canvas;
 use crate::text::{coordinate, escaped};
 use std::fmt::Write;
 
-/// One stacked area per lane; lost work is on top of the work, absence behind it.
+/// Draws one stacked area per lane: useful work by category, wasted work above it, and times in which hosts are down
+/// behind both.
 pub(super) fn areas(canvas: &mut Canvas, chart: &Chart, lanes: &Lanes, frame: &Frame) {
+    // Two pixels for each slice of time.
     let bins = (frame.width / 2.0) as usize;
     let mut shapes = Shapes::new(chart);
     let step = frame.width / bins as f64;
@@ -54,9 +56,9 @@ pub(super) fn areas(canvas: &mut Canvas, chart: &Chart, lanes: &Lanes, frame: &F
     shapes.draw(canvas);
 }
 
-/// The outline between two step functions; equal neighbours become one step, empty stretches
-/// are left out.
+/// The SVG path between two step functions. Equal neighbours become one step; empty stretches are left out.
 fn band(below: &[f64], above: &[f64], point: impl Fn(usize, f64) -> (f64, f64)) -> String {
+    // Smallest share that is drawn.
     const LEAST: f64 = 1e-4;
     let mut path = String::new();
     let mut bin = 0;
@@ -78,6 +80,7 @@ fn band(below: &[f64], above: &[f64], point: impl Fn(usize, f64) -> (f64, f64)) 
     path
 }
 
+/// Appends the upper edge, from left to right.
 fn steps(
     path: &mut String,
     values: &[f64],
@@ -99,6 +102,7 @@ fn steps(
     let _ = write!(path, "H{}", coordinate(x));
 }
 
+/// Appends the lower edge, from right to left.
 fn steps_back(
     path: &mut String,
     values: &[f64],

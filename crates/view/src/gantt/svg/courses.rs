@@ -1,4 +1,4 @@
-//! Numbers over time: one area each, under the rows and on their axis.
+//! Step series (such as the number of waiting workflows), drawn as areas below the rows, on the same time axis.
 
 use super::frame::{Frame, HOST};
 use crate::chart::{Chart, StepSeries};
@@ -6,11 +6,12 @@ use crate::svg::{Anchor, Canvas, MARGIN, Type};
 use crate::text::{coordinate, escaped, fit};
 use std::fmt::Write;
 
+/// Height of an area, and gap between two, in pixels.
 const HEIGHT: f64 = 40.0;
 const GAP: f64 = 10.0;
 const LEVEL: Type = Type { class: "dim", size: 9.5, anchor: Anchor::End };
 
-/// Draws courses from this height on; gives what they took.
+/// Draws step series one below the other from the y coordinate `top` on; returns their total height in pixels.
 pub(super) fn courses(
     canvas: &mut Canvas,
     chart: &Chart,
@@ -54,14 +55,14 @@ pub(super) fn courses(
     }
 }
 
-/// The steps of a curve, at most four for each unit of its width: of more the highest level of each half unit is kept,
-/// so that peaks are seen and pictures stay small.
+/// The steps of a curve of `width` pixels. Beyond four steps per pixel, only the highest level of each half pixel is kept,
+/// so that peaks remain visible and files small.
 fn thinned(points: Vec<(f64, f64)>, width: f64) -> Vec<(f64, f64)> {
     if points.len() as f64 <= 4.0 * width {
         return points;
     }
     let mut kept: Vec<(f64, f64)> = Vec::new();
-    // The level before a column lasts into it.
+    // The level of the column before lasts into this one.
     let mut last = 0.0;
     for (x, level) in points {
         let column = (2.0 * x).floor() / 2.0;
@@ -71,7 +72,7 @@ fn thinned(points: Vec<(f64, f64)>, width: f64) -> Vec<(f64, f64)> {
         }
         last = level;
     }
-    // After its last step the curve stays where it ends.
+    // The curve has to end at its last level.
     if let Some(&(column, highest)) = kept.last()
         && highest != last
     {
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn courses_lie_under_the_rows() {
+    fn courses_are_below_the_rows() {
         let mut chart = Chart { span: 0.0..10.0, ..Chart::default() };
         let plain = svg(&chart, &SvgOptions::default());
         let course = |name: &str, steps: &[(f64, f64)]| StepSeries {

@@ -1,8 +1,8 @@
 //! A Gantt chart as SVG.
 //!
-//! Up to a few hundred processors have a row each; more are drawn as one area per host or
-//! cluster, as high as its processors are busy. Bars too narrow to see are joined with their
-//! neighbours, so that a chart of a million tasks is not larger than one of some thousands.
+//! Up to a few hundred processors have a row each. More are drawn as one area per host or cluster, whose height is the
+//! share of busy processors. Bars too narrow to see are merged with their neighbours, so that the file of a million tasks
+//! is no larger than that of some thousands.
 
 mod annotations;
 mod areas;
@@ -35,7 +35,7 @@ impl Default for SvgOptions {
     }
 }
 
-/// Number of transfers under way: where their lines are too many to draw, it shows why hosts idle.
+/// Number of transfers under way over time, drawn where there are too many for lines: it shows why hosts are idle.
 fn under_way(arrows: &[Arrow]) -> StepSeries {
     let ends = arrows.iter().flat_map(|a| [(a.start, 1.0), (a.finish, -1.0)]);
     let mut ends: Vec<(f64, f64)> = ends.collect();

@@ -1,0 +1,4 @@
+//! Workflows with choices and loops on leased machines: plans, runs and forecasts.
+
+pub mod picture;
+pub mod text;

@@ -1,0 +1,4 @@
+//! MPI codes: calibration and replay.
+
+pub mod calibration;
+pub mod replay;

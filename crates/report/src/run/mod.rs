@@ -1,0 +1,7 @@
+//! Real runs.
+
+pub mod difference;
+pub mod log;
+pub mod status;
+pub mod text;
+pub mod view;
