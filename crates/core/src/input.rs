@@ -150,6 +150,9 @@ impl Sources {
                 platform
             }
         };
+        if let Some(found) = &measured {
+            estimates::warn_of_memory(found, (&document.workflow, &platform), context);
+        }
         let basis = Basis::of_document(&document).map(Arc::new);
         Ok(Loaded { place: self.platform.clone(), basis, ..Loaded::of(document, format, platform) })
     }

@@ -7,7 +7,7 @@
 use crate::load::Load;
 use serde::{Deserialize, Serialize};
 use slackline_model::platform::Charges;
-use slackline_model::problem::{Block, View};
+use slackline_model::problem::{Block, Stay, View};
 use slackline_model::units::fmt_bytes;
 use slackline_model::{FileId, HostId, LinkId, ProcId, Procs, TaskId, Workflow};
 use std::sync::Arc;
@@ -284,6 +284,13 @@ pub enum SignalKind {
     /// reason given. Operations that computed there have failed ([`OpError::Lost`] without a host: what
     /// is there can still be read), which is told before.
     LeaseEnded(OpId, Option<OpError>),
+    /// Somebody serves a host until a date, or, without one, for as long as it takes.
+    HostStays {
+        /// The host.
+        host: HostId,
+        /// For which time.
+        stay: Option<Stay>,
+    },
     /// A file is not where it was, though its host is there.
     CopyLost {
         /// Lost file.
@@ -304,6 +311,15 @@ impl SignalKind {
             _ => None,
         }
     }
+}
+
+/// Work that is left for a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Backlog {
+    /// Seconds until it could be over, as estimated.
+    pub seconds: f64,
+    /// Some task that could begin waits because whoever serves the host goes before it would be over.
+    pub waits: bool,
 }
 
 /// Optional abilities of a backend.
@@ -434,6 +450,10 @@ pub trait Backend {
     /// the answers to so many calls of [`next`](Backend::next). The backend begins those it never
     /// saw, stops the others it has, and repeats signals that were not received.
     fn reattach(&mut self, open: &[Open], heard: u64) -> Result<(), BackendError>;
+
+    /// Work that is left for a host that is served for a limited time; nothing follows that the engine would have to
+    /// know.
+    fn expect(&mut self, _: HostId, _: Backlog) {}
 
     /// Done shares of operations under way, between 0 and 1.
     fn measure(&mut self, ops: &[OpId]) -> Vec<f64>;

@@ -4,8 +4,8 @@
 //! same decisions, and what was begun is not begun again. Without a backend it just repeats the run.
 
 use crate::backend::{
-    Abilities, Accepted, Backend, BackendError, Computation, Liveness, Movement, OpError, OpId,
-    Open, Order, Reached, RecordError, Signal, Work,
+    Abilities, Accepted, Backend, BackendError, Backlog, Computation, Liveness, Movement, OpError,
+    OpId, Open, Order, Reached, RecordError, Signal, Work,
 };
 use crate::note::{Chose, Note};
 use serde::{Deserialize, Serialize};
@@ -301,6 +301,10 @@ impl Backend for Journaled<'_> {
         self.backend.reattach(open, heard)
     }
 
+    fn expect(&mut self, host: HostId, backlog: Backlog) {
+        self.backend.expect(host, backlog);
+    }
+
     fn measure(&mut self, ops: &[OpId]) -> Vec<f64> {
         let shares = self.backend.measure(ops);
         self.note(Record::Measured(shares.clone()));
@@ -545,6 +549,12 @@ impl Backend for Resumed<'_> {
 
     fn reattach(&mut self, _: &[Open], _: u64) -> Result<(), BackendError> {
         Ok(()) // it does so by itself where the journal ends
+    }
+
+    fn expect(&mut self, host: HostId, backlog: Backlog) {
+        if let Some(live) = self.live.as_deref_mut().filter(|_| self.attached) {
+            live.expect(host, backlog);
+        }
     }
 
     fn measure(&mut self, ops: &[OpId]) -> Vec<f64> {

@@ -42,8 +42,8 @@ mod utilisation;
 
 pub use arrivals::{ArrivalError, Arrivals, Coming, Growth, Supply, SupplyError, Unfolding};
 pub use backend::{
-    Abilities, Accepted, Backend, BackendError, Computation, Liveness, Movement, OpError, OpId,
-    Open, Order, Reached, RecordError, Report, Signal, SignalKind, Work,
+    Abilities, Accepted, Backend, BackendError, Backlog, Computation, Liveness, Movement, OpError,
+    OpId, Open, Order, Reached, RecordError, Report, Signal, SignalKind, Work,
 };
 pub use choices::{CourseRun, DecidedCourse, Ended, Numbers, Oracle, Taken, Undecided};
 pub use decision_log::{Call, DecisionLog, Logged, Repeat};

@@ -61,6 +61,17 @@ pub enum Note {
     Shown(Vec<String>),
     /// Files that the run is about to delete from all its stores: they are not needed any more.
     Deleted(Vec<String>),
+    /// The time of the batch job that made an attempt was over before the attempt.
+    TooShort {
+        /// The task.
+        task: TaskId,
+        /// Seconds that the attempt had run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ran: Option<f64>,
+        /// Seconds that the next batch job for the task asks for at least.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asks: Option<f64>,
+    },
     /// The run was stopped by its user.
     Stopped,
     /// The run is over.
@@ -99,6 +110,9 @@ pub struct Made {
     /// Seconds it would have taken at the reference speed of its workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+    /// Most memory that it had, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<u64>,
 }
 
 /// A file that a task wrote.

@@ -1,9 +1,10 @@
 //! Surroundings of tasks: the software environment of a command, that is its container, conda environment and modules.
 //! They become a command line for the host; [`missing`] checks which of them this machine lacks.
 
+use serde::{Deserialize, Serialize};
 use slackline_model::Workflow;
 use slackline_model::workflow::{Container, Surroundings};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Exit code of an attempt whose surroundings could not be set up; that of `docker run` for its own failures.
@@ -163,28 +164,63 @@ fn lacks_container(container: &Container, home: &Path) -> Option<String> {
     (container.is_file() && !path.exists()).then(|| format!("no image {}", path.display()))
 }
 
-/// Lists requirements of tasks that this machine does not meet: the first task with each, and a description.
-pub fn missing(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
-    let mut asked: BTreeMap<String, Option<String>> = BTreeMap::new();
-    let mut missing = Vec::new();
+/// Requirement of tasks that a machine meets or not: containers, environments and modules.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Need {
+    /// The first task with it.
+    task: String,
+    /// The image of a container, and its engine where one is stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    image: Option<(String, Option<String>)>,
+    /// The shell commands that set up modules and conda environment.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    script: String,
+    /// The folder of the workflow.
+    home: PathBuf,
+}
+
+impl Need {
+    /// The part that this machine lacks.
+    fn lacks(&self) -> Option<String> {
+        let image = self.image.clone();
+        let container = image.map(|(image, engine)| Container { image, engine });
+        container.and_then(|container| lacks_container(&container, &self.home)).or_else(|| {
+            match self.script.as_str() {
+                "" => None,
+                script => run_shell(script).err(),
+            }
+        })
+    }
+}
+
+/// Requirements of the tasks of a workflow, each once.
+pub fn needs(workflow: &Workflow, home: &Path) -> Vec<Need> {
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    let mut needs = Vec::new();
     for task in workflow.tasks() {
         let Some(command) = workflow.command(task) else { continue };
         let Some(around) = command.surroundings.as_deref() else { continue };
-        let key = around.declared().join("\0");
-        if asked.contains_key(&key) {
-            continue;
-        }
-        let mut lacks = around.container.as_ref().and_then(|c| lacks_container(c, home));
         let script = script(around, home);
-        if lacks.is_none() && !script.is_empty() {
-            lacks = run_shell(&script).err();
+        let wants = around.container.is_some() || !script.is_empty();
+        if known.insert(around.declared().join("\0")) && wants {
+            let image =
+                around.container.clone().map(|container| (container.image, container.engine));
+            let home = home.to_path_buf();
+            let task = workflow.task_name(task).to_string();
+            needs.push(Need { task, image, script, home });
         }
-        if let Some(lacks) = &lacks {
-            missing.push((workflow.task_name(task).to_string(), lacks.clone()));
-        }
-        asked.insert(key, lacks);
     }
-    missing
+    needs
+}
+
+/// Requirements that this machine does not meet: the first task with each, and a description.
+pub fn lacks(needs: &[Need]) -> Vec<(String, String)> {
+    needs.iter().filter_map(|need| Some((need.task.clone(), need.lacks()?))).collect()
+}
+
+/// Lists requirements of tasks that this machine does not meet: the first task with each, and a description.
+pub fn missing(workflow: &Workflow, home: &Path) -> Vec<(String, String)> {
+    lacks(&needs(workflow, home))
 }
 
 /// Lists images and conda environments below the folder of the workflow that do not exist. The hosts of a cluster share

@@ -5,7 +5,7 @@ use crate::learned::LearnedFigures;
 use crate::policy::Plan;
 use crate::task_states::TaskStates;
 use slackline_model::platform::{Charges, Contention, PlanningNetwork};
-use slackline_model::problem::{DataCopy, Inputs, Lanes, PoolId, Pools, State, View};
+use slackline_model::problem::{DataCopy, Inputs, Lanes, PoolId, Pools, State, Stay, View};
 use slackline_model::schedule::Lease;
 use slackline_model::{
     EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, Procs, TaskId,
@@ -149,6 +149,8 @@ pub struct Situation {
     pub pools: Arc<Pools>,
     /// Per pool: what is held of it now, by tasks that were told to begin, run, or are being stopped.
     pub held: Vec<u64>,
+    /// Hosts that somebody serves for a limited time.
+    pub stays: BTreeMap<HostId, Stay>,
 }
 
 impl Situation {
@@ -176,6 +178,7 @@ impl Situation {
         Situation {
             held: vec![0; pools.all().len()],
             pools,
+            stays: BTreeMap::new(),
             now: 0.0,
             arrived: vec![Arrived {
                 name: workflow.name().to_string(),
@@ -233,13 +236,28 @@ impl Situation {
 
     fn take_in(&mut self, part: u32) {
         let (tasks, files) = (self.workflow.len(), self.workflow.file_count());
-        // Numbers of pools change: accounts of them are rebuilt.
-        self.pools = Arc::new(Pools::new(&self.workflow, &self.platform));
-        self.held = vec![0; self.pools.all().len()];
+        self.count_pools();
         self.tasks.grow(&self.workflow);
         self.progress.resize(tasks, 0.0);
         self.part_of.resize(tasks, part);
         self.copies.resize(files, Vec::new());
+    }
+
+    /// Finds the pools of what is known now. Their numbers change: whoever keeps account of them counts again.
+    pub fn count_pools(&mut self) {
+        let mut pools = Pools::new(&self.workflow, &self.platform);
+        self.stays.iter().for_each(|(host, stay)| pools.set_stay(*host, Some(*stay)));
+        self.held = vec![0; pools.all().len()];
+        self.pools = Arc::new(pools);
+    }
+
+    /// A host is served for another time, or for an unlimited one.
+    pub fn set_stay(&mut self, host: HostId, stay: Option<Stay>) {
+        match stay {
+            Some(stay) => self.stays.insert(host, stay),
+            None => self.stays.remove(&host),
+        };
+        Arc::make_mut(&mut self.pools).set_stay(host, stay);
     }
 
     /// Per host: whether something runs there, or is to by a plan.

@@ -910,6 +910,50 @@ fn snapshots_of_long_logs_change_nothing() {
     assert_eq!((&said["finished"], &said["tasks"]), (&true.into(), &(tasks + 1).into()));
 }
 
+/// What tasks used is no demand: plans are what they were, and it is said where it could be too much.
+#[cfg(target_os = "linux")]
+#[test]
+fn measured_peaks_of_memory_warn_and_change_no_plan() {
+    let place = Place::new();
+    let fill = "dd if=/dev/zero of=/dev/null bs=60M count=2 2> /dev/null; sleep 0.4";
+    let task = |name: &str, more: &str| {
+        format!("[task.{name}]\nkind = \"fill\"\ncommand = \"{fill}\"\ntime = \"1s\"\n{more}")
+    };
+    let workflow = task("a", "") + &task("b", "") + &task("c", "memory = \"900MB\"\n");
+    place.write("w.toml", &workflow);
+    let host = |memory: &str| {
+        format!("name = \"p\"\n[host.h]\nspeed = \"1Gf\"\ncores = 2\nmemory = \"{memory}\"\n")
+    };
+    place.write("p.toml", host("1GB"));
+    let run = "run w.toml --platform p.toml --enforce off --json";
+    assert_eq!(json(&place.ok(run))["finished"], true);
+    assert!(place.read("w.run/log.jsonl").contains("\"peak\":"));
+    // Two of 63 MB fit beside each other into 1 GB.
+    let plan = |place: &Place, line: &str| {
+        let done = place.run(&format!("{line} w.toml --platform p.toml"));
+        assert_eq!(done.code, Some(0), "{}", done.err);
+        done.err
+    };
+    assert!(!plan(&place, "plan").contains("of memory"));
+    place.write("p.toml", host("100MB"));
+    place.write("w.toml", workflow.replace("900MB", "20MB"));
+    for verb in ["plan", "simulate", "run --dry-run"] {
+        let said = plan(&place, verb);
+        let over = "tasks of kind 'fill' used up to";
+        assert!(said.contains(over) && said.contains("against 20 MB declared"), "{verb}: {said}");
+        assert!(said.contains("without a declared demand"), "{verb}: {said}");
+        assert!(said.contains("of the 100 MB of 'h'"), "{verb}: {said}");
+    }
+    assert!(!plan(&place, "plan --no-history").contains("of memory"));
+    // Both run at once, as without a history.
+    let planned = |line: &str| json(&place.ok(line))["schedule"].as_array().unwrap().len();
+    let line = "plan w.toml --platform p.toml --json";
+    assert_eq!(planned(line), planned(&format!("{line} --no-history")));
+    let starts = json(&place.ok(line))["schedule"].as_array().unwrap().clone();
+    let at_once = starts.iter().filter(|row| row["start"] == 0.0).count();
+    assert_eq!(at_once, 2, "{starts:?}");
+}
+
 /// The name of a definition stands for its tasks; inputs that are new are no changed ones.
 #[test]
 fn samples_are_added_and_asked_for_by_their_definition() {

@@ -151,7 +151,7 @@ type Scene = fn(&Cluster);
 #[test]
 fn runs_on_slurm_survive_what_happens_there() {
     let Some(cluster) = Cluster::start() else { return };
-    let scenes: [(&str, Scene); 14] = [
+    let scenes: [(&str, Scene); 17] = [
         ("a whole run", a_whole_run),
         ("kills", kills_repeat_nothing_that_was_done),
         ("staged per node", kills_repeat_nothing_where_nodes_share_nothing),
@@ -166,6 +166,9 @@ fn runs_on_slurm_survive_what_happens_there() {
         ("SIGTERM", a_run_that_is_terminated_ends_its_pilots),
         ("options", options_of_the_platform_arrive_and_stop_leaves_nothing),
         ("scaling", pilots_scale_with_the_work),
+        ("accounts", all_options_arrive),
+        ("preemption", what_is_preempted_is_done_again),
+        ("missing modules", what_a_node_lacks_ends_the_run_before_its_first_task),
     ];
     let only = std::env::var("SCENE").unwrap_or_default();
     for (name, scene) in scenes.iter().filter(|(name, _)| name.contains(&only)) {
@@ -647,6 +650,82 @@ fn pilots_scale_with_the_work(cluster: &Cluster) {
     }
     assert!(child.wait().unwrap().success(), "{}", place.read("err"));
     assert!((2..=3).contains(&most), "{most} pilots");
+}
+
+/// All options of a job in the words of `scontrol show job`: those of the platform, and those that follow from the task. A
+/// QOS is shown where a cluster keeps accounts only (`stand_in.rs` has it).
+fn all_options_arrive(cluster: &Cluster) {
+    let place = Place::new();
+    let here = place.path().display().to_string();
+    let table = "[slurm]\npartition = \"main\"\naccount = \"physics\"\n\
+                 [slurm.kind.fast]\nconstraint = \"ssd\"\n[resources]\nsim = { amount = 2, slurm = true }\n";
+    let nodes = SHARED.replace("shared-storage", "memory = \"2GB\"\ngpus = 2\nshared-storage");
+    place.write("nodes.toml", format!("{nodes}{table}"));
+    place.write(
+        "w.toml",
+        format!(
+            "[task.a]\nkind = \"fast\"\ncommand = \"scontrol show job $SLURM_JOB_ID > {here}/job\"\n\
+             memory = \"300MB\"\ngpus = 1\nresources = {{ sim = 1 }}\ntime-limit = \"5m\"\ntime = \"1s\"\n"
+        ),
+    );
+    cluster.ok(&place, "run w.toml --platform nodes.toml --on slurm --mode job --folder r");
+    let job = place.read("job");
+    // Five minutes, and one to begin and to report.
+    for words in ["Partition=main", "Account=physics", "Features=ssd", "TimeLimit=00:06:00"] {
+        assert!(job.contains(words), "{words}: {job}");
+    }
+    assert!(job.contains("287M") && job.contains("sim"), "{job}");
+    assert!(["gpu:1", "gpu=1"].iter().any(|words| job.contains(words)), "{job}");
+}
+
+/// A pilot that runs is preempted by somebody's urgent job: what it did is done again, the rest once.
+fn what_is_preempted_is_done_again(cluster: &Cluster) {
+    let place = Place::new();
+    place.write("nodes.toml", SHARED.replace("1-4", "1-2"));
+    let task = |n| {
+        format!(
+            "[task.t{n}]\ncommand = \"sleep 2; echo {n} > o{n}\"\noutputs = [\"o{n}\"]\ntime = \"2s\"\n"
+        )
+    };
+    place.write("w.toml", (0..6).map(task).collect::<String>());
+    let run = place.path().join("r");
+    let mut child = cluster.spawn(&place, "run w.toml --platform nodes.toml --on slurm --folder r");
+    wait_for("a task", || log(&run).contains("\"process\""));
+    wait_for("both pilots", || log(&run).matches("host-back").count() >= 2);
+    let urgent = ["--partition=urgent", "--nodelist=n1", "--wrap=sleep 3", "--output=/dev/null"];
+    assert!(cluster.command("sbatch").args(urgent).output().unwrap().status.success());
+    wait_for("preemption", || log(&run).contains("host-lost"));
+    assert!(child.wait().unwrap().success(), "{}", place.read("err"));
+    for n in 0..6 {
+        assert_eq!(place.read(&format!("r/results/o{n}")), format!("{n}\n"));
+    }
+    place.ok("replay r");
+}
+
+/// Node n2 has no module that a task loads: its pilot says so, and nothing begins.
+fn what_a_node_lacks_ends_the_run_before_its_first_task(cluster: &Cluster) {
+    let place = Place::new();
+    place.write("nodes.toml", SHARED.replace("1-4", "1-2"));
+    std::fs::create_dir_all(place.path().join("lmod/init")).unwrap();
+    // The other node takes longer to find it.
+    place.write(
+        "lmod/init/sh",
+        "module() { if test \"$SLURMD_NODENAME\" = n2; then echo \"no module $2 here\" >&2; return 1; fi; sleep 2; }\n",
+    );
+    place.write("w.toml", "[task.a]\ncommand = \"true\"\nmodules = [\"gcc/14\"]\ntime = \"1s\"\n");
+    let line = "run w.toml --platform nodes.toml --on slurm --folder r";
+    let mut command = cluster.slackline(&place, line);
+    let done = command.env("LMOD_PKG", place.path().join("lmod")).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(!done.status.success(), "{said}");
+    assert!(said.contains("task 'a' on node") && said.contains("(host 'n2')"), "{said}");
+    assert!(said.contains("no module gcc/14 here"), "{said}");
+    assert!(!log(&place.path().join("r")).contains("\"process\""));
+    // Without that node the run is as it should be.
+    place.write("nodes.toml", SHARED.replace("1-4", "1-1"));
+    let mut command = cluster.slackline(&place, &format!("{line} --new"));
+    let done = command.env("LMOD_PKG", place.path().join("lmod")).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 fn name_ends(entry: &std::fs::DirEntry, end: &str) -> bool {

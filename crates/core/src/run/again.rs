@@ -346,6 +346,7 @@ impl RunInput {
         } else {
             header.estimates = self.estimates_beside(context);
         }
+        self.warn_of_memory(header.estimates.as_ref(), context);
         if header.estimates.is_none() && self.request.input.platform.is_none() {
             context.note(estimates::RELATIVE);
         }
@@ -373,6 +374,14 @@ impl RunInput {
             return None;
         }
         estimates::beside(workflow, &self.document.workflow, context)
+    }
+
+    /// Warns of what these say about memory.
+    pub(super) fn warn_of_memory(&self, found: Option<&Estimates>, context: &mut Context<'_>) {
+        if let Some(found) = found {
+            let of = (&self.document.workflow, &self.platform);
+            estimates::warn_of_memory(found, of, context);
+        }
     }
 
     /// Those of a folder.
@@ -619,6 +628,7 @@ impl RunInput {
             header.source.clone_from(&last.source);
         }
         header.estimates = self.estimates_of(&history);
+        self.warn_of_memory(header.estimates.as_ref(), context);
         if let Some(estimates) = header.estimates.as_mut().filter(|_| is_cut_short) {
             // Those of tasks that are done would only make the log longer.
             let left: BTreeSet<&str> =

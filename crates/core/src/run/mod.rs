@@ -283,6 +283,7 @@ impl RunInput {
         let given = self.given(None)?;
         header.part = self.first_part(path, &given)?;
         header.estimates = self.estimates_beside(context);
+        self.warn_of_memory(header.estimates.as_ref(), context);
         (header.input_digests, header.input_stamps) = given;
         let stamps = header.input_stamps.clone();
         // The copies are what has been read already: nothing is said about them again.

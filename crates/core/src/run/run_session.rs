@@ -33,7 +33,8 @@ use slackline_machines::local::Local;
 use slackline_machines::machine_backend::{
     EventSender, Executor, MachineBackend, MachineOptions, RecoveredState,
 };
-use slackline_machines::slurm::Slurm;
+use slackline_machines::slurm::{Slurm, SlurmOptions};
+use slackline_machines::surroundings;
 use slackline_machines::up_to_date::{Redo, show_result};
 use slackline_model::control::{Chances, Decision, draw_course};
 use slackline_model::platform::Charges;
@@ -506,6 +507,7 @@ impl RunSession {
             context.note(&remark);
         }
         let reuse = again::reuse(self, problem.platform(), &folder, !begun, &log)?;
+        let home = self.header.inputs.clone();
         let options = MachineOptions {
             throttle: settings.throttle,
             charges: self.charges(),
@@ -530,7 +532,9 @@ impl RunSession {
         let executor: Box<dyn Executor> = match &settings.slurm {
             None => Box::new(Local::new(platform, f, run, left, events.clone())),
             Some(slurm) => {
-                let options = slurm.options(run, platform, Some(&mut *context))?;
+                let slurm = slurm.options(run, platform, Some(&mut *context))?;
+                let needs = surroundings::needs(problem.workflow(), &home);
+                let options = SlurmOptions { needs, ..slurm };
                 let executor = Slurm::new(platform, f, options, events.clone());
                 Box::new(executor.map_err(Failure::work)?)
             }

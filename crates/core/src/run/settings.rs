@@ -162,6 +162,7 @@ impl SlurmSettings {
             pilots: self.pilots,
             patience: self.patience,
             wall_safety: self.wall_safety,
+            needs: Vec::new(),
             run,
             myself: command_path()?,
         })

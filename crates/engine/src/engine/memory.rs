@@ -5,7 +5,6 @@
 
 use super::Engine;
 use crate::backend::{BackendError, OpError};
-use slackline_model::problem::Pools;
 use slackline_model::resources::whole_up;
 use slackline_model::units::fmt_bytes;
 use slackline_model::{ProcId, TaskId};
@@ -60,8 +59,7 @@ impl Engine<'_, '_> {
         for &(task, width, bytes) in demands {
             workflow.set_memory_at(task, width, bytes as f64);
         }
-        now.pools = Arc::new(Pools::new(&now.workflow, &now.platform));
-        now.held = vec![0; now.pools.all().len()];
+        now.count_pools();
         self.rebuild_pools();
     }
 

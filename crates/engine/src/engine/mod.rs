@@ -16,6 +16,7 @@ mod safe;
 mod signals;
 mod staging;
 mod stall;
+mod stays;
 mod storage;
 mod transfers;
 
@@ -192,6 +193,10 @@ pub(crate) struct Engine<'b, 'r> {
     staging: Staging,
     stores: Stores,
     leases: Leases,
+    /// When the backend was last told how much work is left for hosts that are served for a limited time.
+    told_backlogs: f64,
+    /// Up to when the stays of hosts were looked at.
+    saw_stays: f64,
 }
 
 impl<'b, 'r> Engine<'b, 'r> {
@@ -279,6 +284,8 @@ impl<'b, 'r> Engine<'b, 'r> {
             staging: Staging::default(),
             stores,
             leases,
+            told_backlogs: f64::NEG_INFINITY,
+            saw_stays: 0.0,
         }
     }
 
@@ -362,6 +369,7 @@ impl<'b, 'r> Engine<'b, 'r> {
                 return Ok(Ending::CannotFinish(self.describe_stall()));
             }
             self.instant.events.append(&mut self.instant.started);
+            self.tell_backlogs();
             let before = self.situation.now;
             let until = self.next_date();
             let reached = self.backend.next(until, &mut signals)?;
@@ -550,6 +558,7 @@ impl<'b, 'r> Engine<'b, 'r> {
                 SignalKind::HostChanged { host, availability } => {
                     self.host_changed(host, availability)
                 }
+                SignalKind::HostStays { host, stay } => self.host_stays(host, stay),
                 SignalKind::CopyLost { file, host } => self.copy_gone(file, host),
                 SignalKind::NetworkChanged { link } => {
                     network = true;

@@ -189,11 +189,16 @@ impl Engine<'_, '_> {
         let hosts = problem.hosts_of(procs);
         let first = procs.first().copied().unwrap_or(ProcId(0));
         let seconds = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
+        let mut is_served = false;
         for host in hosts {
             from = self.situation.pools.in_window(host, from, seconds);
+            is_served |= self.situation.pools.stay(host).is_some();
         }
         if approx::le(from, now) {
             return true;
+        }
+        if is_served && from.is_finite() {
+            self.await_stay(task, from);
         }
         self.holdings.opens = self.holdings.opens.min(from);
         false
@@ -260,6 +265,7 @@ impl Engine<'_, '_> {
         if !self.situation.pools.has_windows() {
             return;
         }
+        self.see_stays_open();
         let now = self.situation.now;
         let hosts: Vec<HostId> = self.situation.platform.host_ids().collect();
         for host in hosts {
@@ -279,7 +285,7 @@ impl Engine<'_, '_> {
         let hosts = self.situation.platform.host_ids();
         let opens = hosts.flat_map(|h| self.situation.pools.windows(h)).map(|(from, _)| *from);
         let next = opens.filter(|&from| approx::gt(from, now)).fold(f64::INFINITY, f64::min);
-        next.min(self.holdings.next_date())
+        next.min(self.holdings.next_date()).min(self.next_stay())
     }
 
     /// Checks that the capacities of hosts suffice for a task; the error names the pool that is too small.

@@ -133,6 +133,14 @@ impl Attempts {
         self.until.insert(((now + seconds).to_bits(), Resting::Task(task)));
     }
 
+    /// Lets a task rest until a date that has not failed.
+    fn postpone_until(&mut self, task: TaskId, date: f64) {
+        self.postponed.entry(task).or_insert(0);
+        if self.resting.insert(Resting::Task(task)) {
+            self.until.insert((date.to_bits(), Resting::Task(task)));
+        }
+    }
+
     /// Tasks that were put off, and have not failed, rest no longer: a host has come back.
     pub(super) fn end_pauses(&mut self, now: f64) {
         let paused = |(_, what): &(u64, Resting)| match what {
@@ -284,6 +292,13 @@ impl Engine<'_, '_> {
                 self.queues.jump(task, procs, &self.situation);
             }
         }
+        self.hold_resting();
+    }
+
+    /// A task waits where it is until whoever serves its hosts next is there; others in its queue go ahead.
+    pub(super) fn await_stay(&mut self, task: TaskId, date: f64) {
+        self.attempts.postpone_until(task, date);
+        self.situation.tasks.set_awaits_retry(task, true);
         self.hold_resting();
     }
 

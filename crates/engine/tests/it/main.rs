@@ -15,6 +15,7 @@ mod parallel_tasks;
 mod pools;
 mod retries;
 mod rollout;
+mod stays;
 mod storage;
 mod streams;
 mod stuck;

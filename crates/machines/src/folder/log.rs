@@ -75,6 +75,12 @@ pub struct Estimates {
     /// Sizes of files in bytes, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, f64>,
+    /// Most memory of tasks in bytes, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub peaks: BTreeMap<String, u64>,
+    /// The largest by kind, for tasks that were not run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kind_peaks: BTreeMap<String, u64>,
 }
 
 /// The part of a workflow that is run in a folder that was used before. All other tasks are up to date, or

@@ -5,10 +5,12 @@ use crate::attempt::Process;
 use crate::attempt_pool::{Job, JobListener, JobResult, Label};
 use crate::folder::{Note, RunLog};
 use slackline_engine::Record;
-use slackline_engine::{Accepted, BackendError, Liveness, OpError, OpId};
-use slackline_model::HostId;
+use slackline_engine::{Accepted, BackendError, Backlog, Liveness, OpError, OpId};
+use slackline_model::{HostId, TaskId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
 
 /// A change in the state of a host or of a lease.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +25,19 @@ pub enum HostEvent {
         keeps_data: bool,
         /// In words.
         why: String,
+    },
+    /// A host is served for a limited time.
+    Stays {
+        /// The host.
+        host: HostId,
+        /// When tasks there have to be over.
+        ends: Instant,
+        /// Expected seconds from then until tasks can begin again.
+        gap: f64,
+        /// Seconds that later ones have for tasks.
+        whole: f64,
+        /// Ratio of the time that a task has to find to its estimate.
+        safety: f64,
     },
     /// A machine that was ordered is there.
     LeaseReady(OpId),
@@ -84,6 +99,13 @@ pub trait Executor {
     /// A task is not begun on a host because it has too little time left.
     fn outgrown(&mut self, _host: HostId) {}
 
+    /// Work that is left for a host that is there for a limited time.
+    fn expect(&mut self, _host: HostId, _backlog: Backlog) {}
+
+    /// What an engine before this one has learnt of tasks for which batch jobs were too short: the seconds that the
+    /// next has to ask for at least.
+    fn remember(&mut self, _too_short: &BTreeMap<TaskId, f64>) {}
+
     /// Asks a job to end; what is to be done `at_once` is not asked.
     fn stop(&mut self, op: OpId, at_once: bool);
 
@@ -136,6 +158,11 @@ impl EventSender {
     pub fn new(log: Arc<RunLog>, date: f64) -> (EventSender, EventReceiver) {
         let (tell, told) = channel();
         (EventSender { log, clock: Clock::from(date), tell }, EventReceiver(told))
+    }
+
+    /// Keeps a note. A run whose log cannot be kept is ended by its engine.
+    pub(crate) fn note(&self, note: Note) {
+        let _ = self.log.append(self.clock.now(), &Record::Note(note));
     }
 
     pub(crate) fn tell(&self, event: ExecutorEvent) {

@@ -1,7 +1,8 @@
 //! Executors may be available for a limited time only: longer attempts are not begun.
 
 use super::{Doing, MachineBackend, Room};
-use slackline_engine::{OpError, OpId};
+use crate::folder::Note;
+use slackline_engine::{OpError, OpId, Record};
 use slackline_model::units::fmt_seconds;
 use slackline_model::{ProcId, TaskId};
 
@@ -66,7 +67,12 @@ impl MachineBackend<'_> {
         let whole = self.executor.room(host).whole;
         if at + SLACK >= ends || elapsed + SLACK >= whole {
             let known = self.cut_after.entry(task).or_insert(0.0);
-            *known = known.max(elapsed);
+            if elapsed > *known {
+                *known = elapsed;
+                let note = Note::TooShort { task, ran: Some(elapsed), asks: None };
+                // A run whose log cannot be kept is ended by its engine.
+                let _ = self.events.log.append(at, &Record::Note(note));
+            }
         }
     }
 }

@@ -27,11 +27,11 @@ use crate::up_to_date::Reuse;
 use files::{named, reads};
 use slackline_engine::Record;
 use slackline_engine::{
-    Abilities, Accepted, Backend, BackendError, Computation, Liveness, Movement, OpError, OpId,
-    Open, Order, Reached, Report, Signal, SignalKind, Work,
+    Abilities, Accepted, Backend, BackendError, Backlog, Computation, Liveness, Movement, OpError,
+    OpId, Open, Order, Reached, Report, Signal, SignalKind, Work,
 };
 use slackline_model::platform::Charges;
-use slackline_model::problem::{Block, Inputs, View};
+use slackline_model::problem::{Block, Inputs, Stay, View};
 use slackline_model::{FileId, HostId, Platform, Problem, ProcId, TaskId, Workflow};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -194,6 +194,8 @@ pub struct MachineBackend<'p> {
     failures: Option<Sender<Failure>>,
     /// Seconds after which attempts at tasks were cut off by the end of what made them.
     cut_after: BTreeMap<TaskId, f64>,
+    /// Hosts that are served for a limited time, as the engine was told.
+    stays: BTreeMap<HostId, Stay>,
     /// Contents of files that were made since this engine drives the run, and tasks that it has begun.
     contents: HashMap<String, String>,
     begun: BTreeSet<TaskId>,
@@ -245,12 +247,16 @@ impl<'p> MachineBackend<'p> {
             interrupted,
             failures: None,
             cut_after: BTreeMap::new(),
+            stays: BTreeMap::new(),
             contents: HashMap::new(),
             begun: BTreeSet::new(),
             done: BTreeSet::new(),
             widths: HashMap::new(),
         };
         backend.done = std::mem::take(&mut backend.past.done);
+        backend.cut_after = std::mem::take(&mut backend.past.cut_after);
+        backend.stays = std::mem::take(&mut backend.past.stays);
+        backend.executor.remember(&backend.past.too_short);
         backend.know_what_was_brought();
         backend
     }
@@ -529,6 +535,17 @@ impl<'p> MachineBackend<'p> {
                 }
                 self.lose(at, |r| r.hosts.contains(&host), Some(host), &why);
             }
+            HostEvent::Stays { host, ends, gap, whole, safety } => {
+                let now = Instant::now();
+                let left = ends.saturating_duration_since(now).as_secs_f64()
+                    - now.saturating_duration_since(ends).as_secs_f64();
+                let stay = Stay { ends: at + left, gap, whole, safety };
+                let known = self.stays.get(&host);
+                if known.is_none_or(|known| is_another(known, &stay)) {
+                    self.stays.insert(host, stay);
+                    self.tell(at, SignalKind::HostStays { host, stay: Some(stay) });
+                }
+            }
             HostEvent::LeaseReady(lease) => {
                 if let Some(state @ LeaseState::Ordered) = self.leases.get_mut(&lease) {
                     *state = LeaseState::Ready;
@@ -729,6 +746,10 @@ impl Backend for MachineBackend<'_> {
         Ok(())
     }
 
+    fn expect(&mut self, host: HostId, backlog: Backlog) {
+        self.executor.expect(host, backlog);
+    }
+
     fn grown(&mut self, workflow: &Arc<Workflow>) {
         self.grown = Some(Arc::clone(workflow));
     }
@@ -849,6 +870,17 @@ impl Backend for MachineBackend<'_> {
             Liveness::Hopeless
         }
     }
+}
+
+/// Least seconds by which a date differs from what was told before.
+const NEWS: f64 = 1.0;
+
+/// Whether what is known of a host that is served for a limited time has changed.
+fn is_another(known: &Stay, stay: &Stay) -> bool {
+    (known.ends - stay.ends).abs() > NEWS
+        || (known.gap - stay.gap).abs() > NEWS
+        || (known.whole - stay.whole).abs() > NEWS
+        || known.safety != stay.safety
 }
 
 fn report_of(workflow: &Workflow, task: TaskId, done: &Completed) -> Report {

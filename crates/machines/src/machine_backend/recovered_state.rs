@@ -4,6 +4,7 @@ use crate::attempt::Process;
 use crate::folder::Note;
 use slackline_engine::Record;
 use slackline_engine::{OpId, SignalKind, Work};
+use slackline_model::problem::Stay;
 use slackline_model::{FileId, HostId, Problem, TaskId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -29,6 +30,12 @@ pub struct RecoveredState {
     pub(super) lost: BTreeSet<HostId>,
     /// Tasks that are done.
     pub(super) done: BTreeSet<TaskId>,
+    /// Hosts that were served for a limited time.
+    pub(super) stays: BTreeMap<HostId, Stay>,
+    /// Seconds after which attempts at tasks were cut off by the end of what made them.
+    pub(super) cut_after: BTreeMap<TaskId, f64>,
+    /// Seconds that the next batch job for a task has to ask for at least.
+    pub(super) too_short: BTreeMap<TaskId, f64>,
     /// Locations of files.
     pub(super) files: BTreeMap<(FileId, HostId), Kept>,
 }
@@ -54,6 +61,15 @@ impl RecoveredState {
                     past.count(*task, *attempt);
                 }
                 Record::Note(Note::Failure(failure)) => past.count(failure.task, failure.attempt),
+                Record::Note(Note::TooShort { task, ran, asks }) => {
+                    let most = |known: &mut f64, seconds: f64| *known = known.max(seconds);
+                    if let Some(ran) = ran {
+                        most(past.cut_after.entry(*task).or_default(), *ran);
+                    }
+                    if let Some(asks) = asks {
+                        most(past.too_short.entry(*task).or_default(), *asks);
+                    }
+                }
                 Record::Begin { op, work } => {
                     works.insert(*op, work);
                 }
@@ -127,6 +143,12 @@ impl RecoveredState {
             }
             SignalKind::HostBack(host) => {
                 self.lost.remove(host);
+            }
+            SignalKind::HostStays { host, stay } => {
+                match stay {
+                    Some(stay) => self.stays.insert(*host, *stay),
+                    None => self.stays.remove(host),
+                };
             }
             SignalKind::CopyLost { file, host } => {
                 self.files.remove(&(*file, place(*host)));

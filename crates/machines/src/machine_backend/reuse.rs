@@ -180,7 +180,8 @@ impl MachineBackend<'_> {
         let kind = self.workflow().kind_name(self.workflow().kind(task)).to_string();
         let seconds = self.at_reference_speed(task, host, done.usage.seconds);
         let (host, exit) = (self.host_name(place).to_string(), done.usage.exit);
-        let made = Made { name, host, command, env, inputs, outputs, exit, kind, seconds };
+        let peak = done.usage.peak_memory;
+        let made = Made { name, host, command, env, inputs, outputs, exit, kind, seconds, peak };
         self.keep(Note::Made(made));
     }
 

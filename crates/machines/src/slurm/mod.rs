@@ -27,14 +27,15 @@ pub use slurm_client::cancel_jobs;
 
 use crate::attempt::{AttemptError, KIND_VARIABLE, NODES_VARIABLE};
 use crate::attempt_pool::{Job, JobListener, JobResult, Label};
-use crate::folder::RunFolder;
+use crate::folder::{Note, RunFolder};
 use crate::machine_backend::{EventSender, Executor, ExecutorEvent, HostEvent, Room};
+use crate::surroundings::Need;
 use pilot_dir::PilotDir;
 use pilot_server::{LinkId, PilotEvent, PilotServer};
 use pilot_slot::PilotSlot;
 use protocol::{FromPilot, JobTime, SlotId, ToPilot};
 use serde::{Deserialize, Serialize};
-use slackline_engine::{Accepted, BackendError, Liveness, OpError, OpId};
+use slackline_engine::{Accepted, BackendError, Backlog, Liveness, OpError, OpId};
 use slackline_model::platform::BatchOptions;
 use slackline_model::units::fmt_seconds;
 use slackline_model::workflow::Command;
@@ -82,6 +83,15 @@ const GRACE_PART: f64 = 0.1;
 /// Time that a silent job for one task gets, beyond that of a pilot, until the batch system has said how it ended.
 const VERDICT: Duration = Duration::from_secs(8);
 
+/// Seconds before the end of a pilot at which the next is asked for, the part of its time that is the most of these, and
+/// the part that is the most where pilots wait for long in the queue.
+const LEAD: f64 = 600.0;
+const LEAD_PART: f64 = 0.1;
+const MOST_LEAD: f64 = 0.5;
+
+/// Seconds of a batch job from which on it has no end: Slurm gives one without a limit a year.
+pub(crate) const ENDLESS: f64 = 360.0 * 86_400.0;
+
 /// Time without work after which a pilot is replaced that has too little time left for the next task.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -117,6 +127,8 @@ pub struct SlurmOptions {
     pub patience: f64,
     /// Ratio of the time that a pilot must have left for a task to its estimate.
     pub wall_safety: f64,
+    /// What tasks need around them, which pilots look for on their nodes.
+    pub needs: Vec<Need>,
     /// Names the run among all others.
     pub run: String,
     /// The program that pilots run.
@@ -138,6 +150,10 @@ pub struct Slurm<'p> {
     said: Receiver<Said>,
     slots: BTreeMap<SlotId, PilotSlot>,
     links: BTreeMap<LinkId, SlotId>,
+    /// Connections of pilots that come next.
+    next_links: BTreeMap<LinkId, SlotId>,
+    /// Seconds that pilots have waited in the queue: their sum, and how many.
+    waits: (f64, u32),
     /// Turns that were taken and not told.
     host_events: Vec<HostEvent>,
     /// Jobs of which it was told their outcomes, since the engine last wrote.
@@ -146,6 +162,10 @@ pub struct Slurm<'p> {
     listed: bool,
     /// A run was resumed: pilots that are not needed now are ended.
     settling: bool,
+    /// Requirement of tasks that a node does not meet, while none has begun.
+    lacking: Option<String>,
+    /// Whether a task has begun.
+    has_begun: bool,
     /// Reason why the last host with a permanent pilot was given up.
     given_up: Option<String>,
     /// When the number of pilots was last considered.
@@ -171,6 +191,7 @@ impl<'p> Slurm<'p> {
         let failed =
             |e: std::io::Error| BackendError::Machines(format!("the folder of the pilots: {e}"));
         places.make().map_err(failed)?;
+        places.need(&options.needs).map_err(failed)?;
         let drive = places.begin_drive().map_err(failed)?;
         let keys = places.keys().map_err(failed)?;
         let (send_event, heard) = channel();
@@ -211,10 +232,14 @@ impl<'p> Slurm<'p> {
             said,
             slots,
             links,
+            next_links: BTreeMap::new(),
+            waits: (0.0, 0),
             host_events,
             told,
             listed,
             settling,
+            lacking: None,
+            has_begun: false,
             given_up: None,
             scaled: Instant::now(),
             idle: BTreeMap::new(),
@@ -320,9 +345,9 @@ impl<'p> Slurm<'p> {
             self.idle.remove(&host);
             self.links.retain(|_, p| *p != post);
             let Some(slot) = self.slots.get_mut(&post) else { continue };
-            if let Some(job) = slot.dismiss() {
-                self.batch.cancel(job);
-            }
+            self.next_links.retain(|_, p| *p != post);
+            let jobs = slot.drop_next().into_iter().chain(slot.dismiss());
+            jobs.for_each(|job| self.batch.cancel(job));
             let why = "there is too little to do for its pilot".to_string();
             self.host_events.push(HostEvent::Down { host, keeps_data: true, why });
         }
@@ -471,14 +496,17 @@ impl<'p> Slurm<'p> {
 
     /// The result of a batch job for one task that ended because its time was over: the next asks for more.
     fn time_is_over(&mut self, post: SlotId) -> Option<JobResult> {
-        let job = self.slots.get(&post)?.held_job()?;
-        let label = job.label.clone();
+        let slot = self.slots.get(&post)?;
+        let label = slot.held_label()?.clone();
         // An engine before this one may have asked.
-        let asked = self.asked.get(&label.task).or(self.whole.get(&post.host)).copied();
+        let least = self.too_short.get(&label.task).copied();
+        let asked = self.asked.get(&label.task).copied().or(slot.whole()).or(least);
         let after = asked.map_or(String::new(), |asked| format!(" of {}", fmt_seconds(asked)));
         let why = format!("TIMEOUT: the time{after} of its batch job was over");
         if let Some(asked) = asked {
-            self.too_short.insert(label.task, MORE_TIME * asked);
+            let (task, seconds) = (label.task, MORE_TIME * asked);
+            self.too_short.insert(task, seconds);
+            self.events.note(Note::TooShort { task, ran: None, asks: Some(seconds) });
         }
         let how = Err(AttemptError::Failed { why, exit: None, last_lines: Vec::new() });
         Some(JobResult { label, how })
@@ -488,7 +516,28 @@ impl<'p> Slurm<'p> {
     fn listen(&mut self) {
         while let Ok(heard) = self.heard.try_recv() {
             match heard {
-                PilotEvent::Connected { link, mut to, post, number, running, time } => {
+                PilotEvent::Connected { mut to, post, number, lacks: Some(why), .. } => {
+                    let _ = to.write(&ToPilot::Quit); // it may be gone
+                    if let Some(slot) = self.slots.get_mut(&post) {
+                        slot.refuse(why.clone());
+                        slot.not_taken(number, why.clone(), Refusal::ForGood);
+                    }
+                    self.lacking.get_or_insert(why);
+                }
+                PilotEvent::Connected { link, to, post, number, running, time, .. }
+                    if running.is_empty()
+                        && self.slots.get(&post).is_some_and(|slot| slot.is_next(number)) =>
+                {
+                    self.next_links.insert(link, post);
+                    if let Some(slot) = self.slots.get_mut(&post) {
+                        slot.join_next(link, to, time);
+                    }
+                }
+                PilotEvent::Connected { link, mut to, post, number, running, time, .. } => {
+                    // It was taken over from before an engine died: what it has under way counts.
+                    if let Some(slot) = self.slots.get_mut(&post).filter(|b| b.is_next(number)) {
+                        slot.succeed();
+                    }
                     let Some(slot) = self.slots.get_mut(&post).filter(|b| b.expects(number)) else {
                         let _ = to.write(&ToPilot::Quit); // no such pilot is expected
                         continue;
@@ -504,6 +553,10 @@ impl<'p> Slurm<'p> {
                         *known = if fresh { left } else { *known };
                     }
                     slot.tell(&ToPilot::Welcome { keep });
+                    if let Some(waited) = slot.waited().filter(|_| fresh) {
+                        self.waits = (self.waits.0 + waited, self.waits.1 + 1);
+                    }
+                    self.tell_stay(post);
                     self.find_made(post);
                     self.seat(post);
                 }
@@ -513,9 +566,24 @@ impl<'p> Slurm<'p> {
                         slot.refuse(why);
                     }
                 }
+                PilotEvent::Message(link, what) if self.next_links.contains_key(&link) => {
+                    if let (FromPilot::Bye(_), Some(post)) = (what, self.next_links.remove(&link))
+                        && let Some(slot) = self.slots.get_mut(&post)
+                    {
+                        slot.next_left();
+                        self.batch.look();
+                    }
+                }
                 PilotEvent::Message(link, what) => {
                     let Some(&post) = self.links.get(&link) else { continue };
                     self.hear(post, what);
+                }
+                PilotEvent::Disconnected(link) if self.next_links.contains_key(&link) => {
+                    let post = self.next_links.remove(&link);
+                    if let Some(slot) = post.and_then(|post| self.slots.get_mut(&post)) {
+                        slot.next_left();
+                    }
+                    self.batch.look();
                 }
                 PilotEvent::Disconnected(link) => {
                     let Some(post) = self.links.remove(&link) else { continue };
@@ -526,6 +594,11 @@ impl<'p> Slurm<'p> {
                 }
             }
         }
+        self.take_answers();
+    }
+
+    /// Hears what the batch system has said.
+    fn take_answers(&mut self) {
         while let Ok(said) = self.said.try_recv() {
             self.note(said);
         }
@@ -534,6 +607,7 @@ impl<'p> Slurm<'p> {
     fn hear(&mut self, post: SlotId, what: FromPilot) {
         match what {
             FromPilot::Begun { label, process } => {
+                self.has_begun = true;
                 self.events.begun(&label, process);
                 self.events.tell(ExecutorEvent::JobStarted(label.op));
             }
@@ -590,10 +664,12 @@ impl<'p> Slurm<'p> {
     /// Handles an answer of the batch system.
     fn note(&mut self, said: Said) {
         match said {
-            Said::Taken(ticket, job) => match self.slots.get_mut(&ticket.post) {
-                Some(slot) if slot.number() == Some(ticket.number) => slot.taken(job),
-                _ => self.batch.cancel(job), // it is not needed any more
-            },
+            Said::Taken(ticket, job) => {
+                let slot = self.slots.get_mut(&ticket.post);
+                if !slot.is_some_and(|slot| slot.taken(ticket.number, &job)) {
+                    self.batch.cancel(job); // nobody wants it any more
+                }
+            }
             Said::NotTaken { ticket, why, refusal } => {
                 if let Some(slot) = self.slots.get_mut(&ticket.post) {
                     slot.not_taken(ticket.number, why, refusal);
@@ -636,7 +712,14 @@ impl<'p> Slurm<'p> {
                 self.find_made(post);
                 self.lose(post, why);
             }
+            self.advance(post);
+            let lead = self.lead(post.host);
+            let grace = self.grace(post.host);
             let Some(slot) = self.slots.get_mut(&post) else { continue };
+            if post.only.is_none() && self.listed && slot.needs_successor(lead, grace) {
+                due.push(post);
+                continue;
+            }
             if slot.should_renew(IDLE) {
                 slot.renew();
                 self.links.retain(|_, p| *p != post);
@@ -649,6 +732,90 @@ impl<'p> Slurm<'p> {
             }
         }
         self.submit(due);
+    }
+
+    /// The next pilot for a post takes over, where that is due.
+    fn advance(&mut self, post: SlotId) {
+        let Some(slot) = self.slots.get_mut(&post) else { return };
+        let Some(link) = slot.advance() else { return };
+        let left = slot.left();
+        self.links.retain(|_, p| *p != post);
+        self.next_links.remove(&link);
+        self.links.insert(link, post);
+        if left.is_finite() {
+            // Some of its time went by while it waited for its turn: others may have more.
+            self.whole.entry(post.host).or_insert(left);
+        }
+        self.tell_stay(post);
+        self.seat(post);
+    }
+
+    /// Seconds before the end of a pilot by which its tasks have to be over.
+    fn grace(&self, host: HostId) -> f64 {
+        let whole = self.whole.get(&host).copied().unwrap_or(f64::INFINITY);
+        GRACE.min(GRACE_PART * whole)
+    }
+
+    /// Seconds before the end of a pilot at which the next is asked for: as many as pilots wait in the queue.
+    fn lead(&self, host: HostId) -> f64 {
+        let whole = self.whole.get(&host).copied().unwrap_or(f64::INFINITY);
+        LEAD.min(LEAD_PART * whole).max(self.mean_wait()).min(MOST_LEAD * whole)
+    }
+
+    /// Mean seconds that pilots of this run have waited in the queue so far.
+    fn mean_wait(&self) -> f64 {
+        self.waits.0 / f64::from(self.waits.1.max(1))
+    }
+
+    /// Tells for how long a host is served, where that is limited.
+    fn tell_stay(&mut self, post: SlotId) {
+        let Some(slot) = self.slots.get(&post).filter(|slot| slot.lease().is_none()) else {
+            return;
+        };
+        let Some(ends) = slot.ends().filter(|_| post.only.is_none()) else { return };
+        self.push_stay(post.host, ends);
+    }
+
+    fn push_stay(&mut self, host: HostId, ends: Instant) {
+        let Some(whole) = self.whole.get(&host).copied() else { return };
+        let (grace, safety) = (self.grace(host), self.options.wall_safety.max(1.0));
+        let gap = grace + (self.mean_wait() - self.lead(host)).max(0.0);
+        let before = Duration::try_from_secs_f64(grace).unwrap_or_default();
+        let ends = ends.checked_sub(before).unwrap_or(ends);
+        let whole = (whole - grace).max(0.0);
+        self.host_events.push(HostEvent::Stays { host, ends, gap, whole, safety });
+    }
+
+    /// Seconds of wall time that pilots for a host ask for, where somebody says so.
+    fn stated_seconds(&self, host: HostId) -> Option<f64> {
+        let said = self.options.sbatch.iter().rev().find(|word| option_name(word) == "--time");
+        if let Some(word) = said {
+            let text = word.strip_prefix("--time=").or(word.strip_prefix("-t"))?.trim();
+            // A bare number counts minutes.
+            return match text.parse::<f64>() {
+                Ok(minutes) => Some(60.0 * minutes),
+                Err(_) => slurm_seconds(text),
+            };
+        }
+        let own = self.platform.host(host).resources.as_ref().and_then(|own| own.wall_time);
+        self.platform.batch().and_then(|batch| batch.seconds).or(own)
+    }
+
+    /// Tells for how long pilots will serve the hosts, where that is known before they come: plans that are made
+    /// now count on no more.
+    fn tell_stated_stays(&mut self) {
+        for host in self.hosts_with_permanent_pilot().collect::<Vec<_>>() {
+            let Some(seconds) = self.stated_seconds(host).filter(|s| *s < ENDLESS) else {
+                continue;
+            };
+            // Whole minutes, as Slurm counts.
+            let seconds = (seconds / 60.0).ceil().max(1.0) * 60.0;
+            self.whole.insert(host, seconds);
+            let length = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+            if let Some(ends) = Instant::now().checked_add(length) {
+                self.push_stay(host, ends);
+            }
+        }
     }
 
     /// A pilot is gone with all it had under way.
@@ -692,7 +859,9 @@ impl<'p> Slurm<'p> {
     /// Pilots for a post never call: it would not help to go on.
     fn give_up(&mut self, post: SlotId) {
         let Some(slot) = self.slots.get_mut(&post) else { return };
+        let next = slot.drop_next();
         let why = slot.give_up();
+        next.into_iter().for_each(|job| self.batch.cancel(job));
         match slot.lease() {
             Some(lease) => {
                 self.slots.remove(&post);
@@ -723,6 +892,8 @@ impl<'p> Slurm<'p> {
     /// Ends a pilot that is not needed any more.
     fn dismiss(&mut self, post: SlotId) {
         let Some(mut slot) = self.slots.remove(&post) else { return };
+        slot.drop_next().into_iter().for_each(|job| self.batch.cancel(job));
+        self.next_links.retain(|_, p| *p != post);
         if !slot.tell(&ToPilot::Quit)
             && let Some(job) = slot.batch_job()
         {
@@ -756,7 +927,9 @@ impl Executor for Slurm<'_> {
         self.request_permanent_pilots()?;
         let why = "its pilot has not come yet".to_string();
         let went = |host| HostEvent::Down { host, keeps_data: true, why: why.clone() };
-        self.host_events = self.hosts_with_permanent_pilot().map(went).collect();
+        self.tell_stated_stays();
+        let went: Vec<HostEvent> = self.hosts_with_permanent_pilot().map(went).collect();
+        self.host_events.extend(went);
         Ok(())
     }
 
@@ -780,7 +953,12 @@ impl Executor for Slurm<'_> {
         self.batch.look();
         let end = Instant::now() + GREETING;
         loop {
-            self.listen();
+            // Which of two pilots for a host comes next the batch system knows.
+            if self.listed || Instant::now() > end - GREETING / 2 {
+                self.listen();
+            } else {
+                self.take_answers();
+            }
             let missing = self.slots.values().any(PilotSlot::should_call);
             if (self.listed && !missing) || Instant::now() > end {
                 break;
@@ -792,6 +970,7 @@ impl Executor for Slurm<'_> {
         kept.extend(under_way.iter().filter(|l| self.told.contains(&l.op)).cloned());
         for (post, slot) in &mut self.slots {
             kept.extend(slot.keep_expected());
+            self.has_begun |= !kept.is_empty();
             let is_served = slot.is_wanted() || self.options.pilots.is_some();
             if post.only.is_none() && is_served && !slot.is_there() {
                 let why = "its pilot has not called again".to_string();
@@ -824,6 +1003,16 @@ impl Executor for Slurm<'_> {
         if let Some(slot) = self.slots.get_mut(&SlotId { host, only: None }) {
             slot.outgrow();
         }
+    }
+
+    fn expect(&mut self, host: HostId, backlog: Backlog) {
+        if let Some(slot) = self.slots.get_mut(&SlotId { host, only: None }) {
+            slot.expect_work(backlog.seconds, backlog.waits);
+        }
+    }
+
+    fn remember(&mut self, too_short: &BTreeMap<TaskId, f64>) {
+        self.too_short.extend(too_short);
     }
 
     fn stop(&mut self, op: OpId, at_once: bool) {
@@ -862,6 +1051,9 @@ impl Executor for Slurm<'_> {
         self.tend();
         self.scale();
         host_events.append(&mut self.host_events);
+        if let Some(why) = self.lacking.take().filter(|_| !self.has_begun) {
+            return Err(BackendError::Machines(why));
+        }
         match self.is_hopeless() {
             Some(why) => Err(BackendError::Machines(why.clone())),
             None => Ok(()),
@@ -871,7 +1063,9 @@ impl Executor for Slurm<'_> {
     fn heard(&mut self) {
         self.told.drain(..).for_each(|op| self.places.forget(op));
         if std::mem::take(&mut self.settling) {
-            let idle = self.slots.iter().filter(|(_, slot)| !slot.is_wanted());
+            // A job for one task is wanted as long as the task is under way.
+            let is_idle = |slot: &PilotSlot| !slot.is_wanted() && slot.held_label().is_none();
+            let idle = self.slots.iter().filter(|(_, slot)| is_idle(slot));
             let idle: Vec<SlotId> = idle.map(|(post, _)| *post).collect();
             idle.into_iter().for_each(|post| self.dismiss(post));
             // Remains of jobs that were begun again are not needed.

@@ -2,12 +2,15 @@
 //! tells how they ended. When the engine is gone it finishes what it has under way, keeps the outcome of
 //! it in the folder of the run, and waits a while for an engine that resumes.
 
+use super::ENDLESS;
 use super::greeting::{self, Hello, Key, Refusal};
 use super::pilot_dir::PilotDir;
 use super::protocol::{FromPilot, JobTime, Reader, SlotId, ToPilot, Writer};
 use super::slurm_client::say;
 use crate::attempt::{AttemptError, HOST_VARIABLE, Process, TASK_VARIABLE, end_orphans};
 use crate::attempt_pool::{Crew, Job, JobListener, JobResult, Label};
+use crate::detect::local::host_name;
+use crate::surroundings;
 use serde::{Deserialize, Serialize};
 use slackline_engine::OpId;
 use slackline_model::HostId;
@@ -116,6 +119,12 @@ impl Pilot {
             // Processes that an earlier pilot for this host left have no owner any more.
             end_orphans(&self.run, &[(HOST_VARIABLE, &self.name)], &[]);
         }
+        // A job for one task finds out with its attempt.
+        let needs = if self.only.is_none() { places.needs() } else { Vec::new() };
+        let lacks = surroundings::lacks(&needs).into_iter().next();
+        let lacks = lacks.map(|(task, what)| {
+            format!("task '{task}' on node {} (host '{}'): {what}", host_name(), self.name)
+        });
         let (events, told) = channel();
         let teller = Arc::new(Teller(events.clone()));
         let crew = if self.only.is_some() { Crew::single(teller) } else { Crew::new(teller) };
@@ -128,6 +137,7 @@ impl Pilot {
             crew,
             jobs: BTreeMap::new(),
             time: job_time(),
+            lacks,
             link: None,
             calling: false,
             unreached: String::new(),
@@ -151,6 +161,8 @@ struct Duty<'p> {
     jobs: BTreeMap<OpId, Label>,
     /// When its batch job ends, and how many seconds it has in all.
     time: Option<(Instant, f64)>,
+    /// Requirement of tasks that this node does not meet.
+    lacks: Option<String>,
     link: Option<Writer<TcpStream>>,
     /// A thread tries to reach an engine.
     calling: bool,
@@ -262,7 +274,8 @@ impl Duty<'_> {
             let left = ends.saturating_duration_since(Instant::now()).as_secs_f64();
             JobTime { left, whole }
         });
-        self.tell(&FromPilot::Present { running, time });
+        let lacks = self.lacks.clone();
+        self.tell(&FromPilot::Present { running, time, lacks });
         self.answered = false;
         let (link, events) = (self.links, self.events.clone());
         let listener = std::thread::Builder::new().spawn(move || listen(link, from, &events));
@@ -350,6 +363,9 @@ fn job_time() -> Option<(Instant, f64)> {
             (slurm_seconds(left)?, slurm_seconds(whole)?)
         }
     };
+    if whole >= ENDLESS {
+        return None;
+    }
     let left = Duration::try_from_secs_f64(left.max(0.0)).ok()?;
     Some((Instant::now().checked_add(left)?, whole))
 }

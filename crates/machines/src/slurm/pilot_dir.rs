@@ -4,6 +4,7 @@
 use super::greeting::Key;
 use crate::attempt_pool::JobResult;
 use crate::private;
+use crate::surroundings::Need;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use slackline_engine::OpId;
@@ -75,7 +76,17 @@ impl PilotDir {
         self.write("engine", &address.to_string())
     }
 
-    /// Removes the address: the engine does not listen any more.
+    /// Says what tasks need around them, for pilots to look for on their nodes.
+    pub(super) fn need(&self, needs: &[Need]) -> Result<()> {
+        self.write("needs", &needs)
+    }
+
+    /// What tasks need around them.
+    pub(super) fn needs(&self) -> Vec<Need> {
+        self.read("needs").unwrap_or_default()
+    }
+
+    /// Nobody listens any more.
     pub(super) fn hush(&self) {
         let _ = fs::remove_file(self.root.join("engine"));
     }

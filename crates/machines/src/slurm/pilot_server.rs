@@ -59,6 +59,7 @@ pub(super) enum PilotEvent {
         number: u32,
         running: Vec<Label>,
         time: Option<JobTime>,
+        lacks: Option<String>,
     },
     /// A pilot cannot be used, for the reason given.
     Refused { post: SlotId, number: u32, why: String },
@@ -310,10 +311,10 @@ fn read(
     stream.set_write_timeout(Some(SLOW))?;
     let to = Writer::new(stream.try_clone()?, to_pilot);
     let mut input = Reader::new(stream, to_engine);
-    let FromPilot::Present { running, time } = input.read()? else {
+    let FromPilot::Present { running, time, lacks } = input.read()? else {
         return Err(ErrorKind::InvalidData.into());
     };
-    tell(PilotEvent::Connected { link, to, post, number, running, time });
+    tell(PilotEvent::Connected { link, to, post, number, running, time, lacks });
     while let Ok(message) = input.read() {
         tell(PilotEvent::Message(link, message));
     }

@@ -1,7 +1,7 @@
 //! A pilot slot: a place for one pilot, on a host or for one task. It keeps the batch job that starts the pilot, the
 //! connection to the pilot once there is one, and the jobs that the pilot executes.
 
-use super::pilot_server::Outlet;
+use super::pilot_server::{LinkId, Outlet};
 use super::protocol::{JobTime, ToPilot};
 use super::slurm_client::{Refusal, State};
 use crate::attempt_pool::{Job, Label};
@@ -12,14 +12,30 @@ use std::time::{Duration, Instant};
 /// Pilots in a row that never connect before the slot is given up.
 const MOST_TRIALS: u32 = 5;
 
-/// Longest pause between two pilots that never connect; pauses double from 2 s.
+/// When a batch job ends that has so much time.
+fn ends_of(time: JobTime) -> Option<Instant> {
+    let left = Duration::try_from_secs_f64(time.left.max(0.0)).ok()?;
+    Instant::now().checked_add(left)
+}
+
+/// Longest rest between two pilots that never called.
 const LONG_REST: Duration = Duration::from_secs(30);
 
-/// A pilot and its batch job.
+/// A pilot that comes before the one that is there has gone.
+struct Successor {
+    pilot: Pilot,
+    /// Its connection, once it has called, and when its batch job ends.
+    link: Option<(LinkId, Outlet)>,
+    ends: Option<Instant>,
+}
+
+/// A batch job that brings a pilot.
 struct Pilot {
     /// Counts the pilots of this slot from 1.
     number: u32,
-    /// Slurm's job id, once the batch system has assigned one.
+    /// When it was submitted.
+    submitted: Instant,
+    /// Job id, once the batch system has assigned one.
     job: Option<String>,
     state: State,
     /// It has connected at least once.
@@ -46,7 +62,13 @@ pub(super) struct PilotSlot {
     /// The lease that wants it, on leased machines.
     lease: Option<OpId>,
     pilot: Option<Pilot>,
-    /// Number of the last pilot.
+    /// The next pilot, where it was asked for before this one ends.
+    next: Option<Successor>,
+    /// Until when no next pilot is asked for.
+    next_rest: Option<Instant>,
+    /// Seconds of work that was left here, at a date.
+    backlog: Option<(f64, Instant)>,
+    /// The last number that was given to a pilot.
     last: u32,
     link: Option<Outlet>,
     /// Whether the engine counts the host as up: a pilot has served and its loss was not reported yet.
@@ -65,8 +87,11 @@ pub(super) struct PilotSlot {
     given_up: bool,
     /// End of the batch job of the serving pilot, where known.
     ends: Option<Instant>,
-    /// Set when the pilot has too little time left for some job; date since which it has been idle.
+    whole: Option<f64>,
+    /// The pilot has too little time left for something; since when it has nothing to do.
     outgrown: Option<Instant>,
+    /// The same, by what the engine has said last of the work that is left.
+    waits: Option<Instant>,
 }
 
 impl PilotSlot {
@@ -92,6 +117,7 @@ impl PilotSlot {
         self.leave();
         (self.wanted, self.there, self.pilot) = (false, false, None);
         (self.ends, self.outgrown, self.rest, self.ended) = (None, None, None, None);
+        self.waits = None;
         job
     }
 
@@ -141,7 +167,17 @@ impl PilotSlot {
         of.map(|(_, value)| value.clone())
     }
 
-    /// The first job whose definition is known.
+    /// A job that is held, also one that an engine before this one began.
+    pub(super) fn held_label(&self) -> Option<&Label> {
+        self.held.values().map(|held| &held.label).next()
+    }
+
+    /// Seconds of the batch job of the last pilot that called, where they are limited.
+    pub(super) fn whole(&self) -> Option<f64> {
+        self.whole
+    }
+
+    /// A job that is held, with what it is to do.
     pub(super) fn held_job(&self) -> Option<&Job> {
         self.held.values().find_map(|held| held.job.as_ref())
     }
@@ -155,15 +191,116 @@ impl PilotSlot {
     pub(super) fn next_pilot(&mut self) -> u32 {
         self.last += 1;
         let state = State::Waits(String::new());
-        self.pilot = Some(Pilot { number: self.last, job: None, state, called: false, own: true });
+        let (number, submitted) = (self.last, Instant::now());
+        let pilot = Pilot { number, submitted, job: None, state, called: false, own: true };
+        if self.pilot.is_some() {
+            self.next = Some(Successor { pilot, link: None, ends: None });
+        } else {
+            self.pilot = Some(pilot);
+        }
         self.last
     }
 
-    /// The batch system has accepted the pilot as this job.
-    pub(super) fn taken(&mut self, job: String) {
-        if let Some(pilot) = &mut self.pilot {
-            pilot.job = Some(job);
+    /// The pilot of a number, whether it serves or comes next.
+    fn numbered(&mut self, number: u32) -> Option<&mut Pilot> {
+        let next = self.next.as_mut().map(|next| &mut next.pilot);
+        self.pilot.as_mut().into_iter().chain(next).find(|pilot| pilot.number == number)
+    }
+
+    /// A batch job was taken; false where nobody wants it any more.
+    pub(super) fn taken(&mut self, number: u32, job: &str) -> bool {
+        let pilot = self.numbered(number);
+        pilot.map(|pilot| pilot.job = Some(job.to_string())).is_some()
+    }
+
+    // The next pilot.
+
+    /// Whether the pilot of a number comes after the one that is there, or on its way.
+    pub(super) fn is_next(&self, number: u32) -> bool {
+        self.next.as_ref().is_some_and(|next| next.pilot.number == number)
+    }
+
+    /// The next pilot has called: it waits for its turn.
+    pub(super) fn join_next(&mut self, link: LinkId, mut to: Outlet, time: Option<JobTime>) {
+        let Some(next) = &mut self.next else { return };
+        // What it has under way nobody knows of.
+        if to.write(&ToPilot::Welcome { keep: Vec::new() }).is_err() {
+            return;
         }
+        (next.pilot.called, next.pilot.state) = (true, State::Runs);
+        next.ends = time.and_then(ends_of);
+        next.link = Some((link, to));
+    }
+
+    /// The connection to the next pilot is gone.
+    pub(super) fn next_left(&mut self) {
+        if let Some(next) = &mut self.next {
+            next.link = None;
+        }
+    }
+
+    /// Nobody wants the next pilot any more; gives its batch job where it cannot be told.
+    pub(super) fn drop_next(&mut self) -> Option<String> {
+        let next = self.next.take()?;
+        let told = next.link.is_some_and(|(_, mut to)| to.write(&ToPilot::Quit).is_ok());
+        next.pilot.job.filter(|_| !told)
+    }
+
+    /// The next pilot serves from now on, if there is one and nothing is under way here; gives its connection.
+    pub(super) fn advance(&mut self) -> Option<LinkId> {
+        let there = self.next.as_ref().is_some_and(|next| next.link.is_some());
+        let gone = self.pilot.is_none() && self.link.is_none();
+        let begun = self.held.values().any(|held| held.begun);
+        if !(gone && (there || !self.there)) && !(there && !begun && self.lease.is_none()) {
+            return None;
+        }
+        let next = self.next.take()?;
+        if !gone {
+            self.tell(&ToPilot::Quit);
+            self.leave();
+        }
+        self.pilot = Some(next.pilot);
+        (self.ends, self.outgrown, self.waits, self.rest) = (next.ends, None, None, None);
+        let (id, to) = next.link?;
+        self.link = Some(to);
+        (self.left, self.ended, self.refused, self.trials) = (None, None, None, 0);
+        Some(id)
+    }
+
+    /// The pilot that was to come next is the one that serves: the other has gone.
+    pub(super) fn succeed(&mut self) {
+        if let Some(next) = self.next.take() {
+            self.leave();
+            self.pilot = Some(next.pilot);
+        }
+    }
+
+    /// Seconds of work that is left here, and whether some of it waits for more time than the pilot has.
+    pub(super) fn expect_work(&mut self, seconds: f64, waits: bool) {
+        self.backlog = Some((seconds, Instant::now()));
+        self.waits = waits.then(|| self.waits.unwrap_or_else(Instant::now));
+    }
+
+    /// Whether the next pilot is to be asked for: the one that is there ends in so many seconds or fewer, and has too
+    /// few for what is left to do.
+    pub(super) fn needs_successor(&self, lead: f64, grace: f64) -> bool {
+        let left = self.left();
+        let rested = self.next_rest.is_none_or(|until| Instant::now() >= until);
+        let work =
+            self.backlog.map_or(0.0, |(seconds, since)| seconds - since.elapsed().as_secs_f64());
+        let serves = self.there && self.link.is_some() && self.lease.is_none() && self.wanted;
+        serves && self.next.is_none() && rested && left <= lead && work > left - grace
+    }
+
+    /// When the batch job of the pilot that is there ends, where that is known.
+    pub(super) fn ends(&self) -> Option<Instant> {
+        self.ends
+    }
+
+    /// Seconds that the pilot that is there has waited in the queue, where this engine has submitted it.
+    pub(super) fn waited(&self) -> Option<f64> {
+        let pilot = self.pilot.as_ref().filter(|pilot| pilot.own)?;
+        Some(pilot.submitted.elapsed().as_secs_f64())
     }
 
     /// The batch system has refused the pilot.
@@ -175,6 +312,9 @@ impl PilotSlot {
                 Refusal::ForGood => MOST_TRIALS + 1,
             };
             self.without_pilot(why);
+        } else if self.is_next(number) {
+            self.next = None;
+            self.next_rest = Some(Instant::now() + LONG_REST);
         }
     }
 
@@ -189,15 +329,33 @@ impl PilotSlot {
     pub(super) fn job_changed(&mut self, number: u32, job: &str, state: &State) {
         self.last = self.last.max(number);
         let over = matches!(state, State::Over(_));
-        if self.pilot.is_none() && !over {
-            let called = self.link.is_some();
-            self.pilot = Some(Pilot {
-                number,
-                job: Some(job.to_string()),
-                state: state.clone(),
-                called,
-                own: false,
-            });
+        let known = |called| Pilot {
+            number,
+            submitted: Instant::now(),
+            job: Some(job.to_string()),
+            state: state.clone(),
+            called,
+            own: false,
+        };
+        if self.is_next(number) {
+            match &mut self.next {
+                Some(next) if !over => {
+                    (next.pilot.job, next.pilot.state) = (Some(job.to_string()), state.clone());
+                }
+                next => {
+                    *next = None;
+                    self.next_rest = Some(Instant::now() + LONG_REST);
+                }
+            }
+            return;
+        }
+        if self.pilot.is_none() && self.next.is_none() && !over {
+            self.pilot = Some(known(self.link.is_some()));
+            return;
+        }
+        // An engine before this one has asked for it in time.
+        if !over && self.next.is_none() && self.number().is_some_and(|own| own < number) {
+            self.next = Some(Successor { pilot: known(false), link: None, ends: None });
             return;
         }
         let Some(pilot) = self.pilot.as_mut().filter(|pilot| pilot.number == number) else {
@@ -282,14 +440,18 @@ impl PilotSlot {
         time: Option<JobTime>,
     ) -> bool {
         let fresh = self.pilot.as_ref().is_some_and(|pilot| pilot.own && !pilot.called);
-        let left = time.and_then(|time| Duration::try_from_secs_f64(time.left.max(0.0)).ok());
-        self.ends = left.and_then(|left| Instant::now().checked_add(left));
-        self.outgrown = None;
+        self.ends = time.and_then(ends_of);
+        self.whole = time.map(|time| time.whole);
+        (self.outgrown, self.waits) = (None, None);
         self.last = self.last.max(number);
         let state = State::Runs;
         match &mut self.pilot {
             Some(pilot) => (pilot.called, pilot.state) = (true, state),
-            none => *none = Some(Pilot { number, job: None, state, called: true, own: false }),
+            none => {
+                let submitted = Instant::now();
+                *none =
+                    Some(Pilot { number, submitted, job: None, state, called: true, own: false })
+            }
         }
         self.link = Some(to);
         (self.left, self.ended, self.refused, self.trials) = (None, None, None, 0);
@@ -376,10 +538,14 @@ impl PilotSlot {
 
     /// Whether to replace the pilot: it has too little time left for some job, and has been idle for `idle`.
     pub(super) fn should_renew(&mut self, idle: Duration) -> bool {
-        if self.outgrown.is_some() && !self.held.is_empty() {
-            self.outgrown = Some(Instant::now());
+        if !self.held.is_empty() {
+            let now = Instant::now();
+            for since in [&mut self.outgrown, &mut self.waits].into_iter().flatten() {
+                *since = now;
+            }
         }
-        let waits = self.outgrown.is_some_and(|since| since.elapsed() >= idle);
+        let long = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() >= idle);
+        let waits = long(self.outgrown) || long(self.waits);
         waits && self.there && self.lease.is_none()
     }
 
@@ -388,7 +554,7 @@ impl PilotSlot {
         self.tell(&ToPilot::Quit);
         self.leave();
         self.pilot = None;
-        (self.ends, self.outgrown, self.rest) = (None, None, None);
+        (self.ends, self.outgrown, self.waits, self.rest) = (None, None, None, None);
         self.ended = Some("it has too little time left for the next task".to_string());
     }
 

@@ -41,6 +41,9 @@ pub(super) enum FromPilot {
         /// The time that its batch job has, where that is limited.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time: Option<JobTime>,
+        /// Requirement of tasks that the node does not meet: the pilot is of no use.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lacks: Option<String>,
     },
     /// A job is a process now.
     Begun { label: Label, process: Process },

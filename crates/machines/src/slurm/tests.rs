@@ -114,7 +114,7 @@ fn callers_without_a_key_of_the_run_are_not_heard() {
     assert!(heard.try_recv().is_err());
     let connections = [(&mine, 2), (&earlier, 1)].map(|(key, drive)| {
         let (from, mut to) = greet(at, key, &hello(drive)).unwrap();
-        to.write(&FromPilot::Present { running: Vec::new(), time: None }).unwrap();
+        to.write(&FromPilot::Present { running: Vec::new(), time: None, lacks: None }).unwrap();
         joined(&heard);
         (from, to)
     });
@@ -146,7 +146,7 @@ fn a_recorded_greeting_is_of_no_use_later() {
             (pass(pilot, engine), back.join().unwrap())
         });
         let (_from, mut to) = greet(at, &key, &hello(1)).unwrap();
-        to.write(&FromPilot::Present { running: Vec::new(), time: None }).unwrap();
+        to.write(&FromPilot::Present { running: Vec::new(), time: None, lacks: None }).unwrap();
         let (mut quit, _) = joined(&heard);
         quit.write(&ToPilot::Quit).unwrap();
         std::thread::sleep(Duration::from_millis(100));
@@ -172,7 +172,7 @@ fn forged_frames_end_a_connection() {
     let (hub, heard) = open([(1, key.clone())].into());
     for forged in [false, true] {
         let (_from, mut to) = greet(hub.address(), &key, &hello(1)).unwrap();
-        to.write(&FromPilot::Present { running: Vec::new(), time: None }).unwrap();
+        to.write(&FromPilot::Present { running: Vec::new(), time: None, lacks: None }).unwrap();
         joined(&heard);
         to.write(&FromPilot::Alive).unwrap();
         assert!(matches!(
@@ -322,7 +322,7 @@ fn a_thousand_slow_callers_keep_no_pilot_out() {
             // A pilot among them gets in at once.
             let begin = Instant::now();
             let (_from, mut to) = greet(at, &key, &hello(1)).unwrap();
-            to.write(&FromPilot::Present { running: Vec::new(), time: None }).unwrap();
+            to.write(&FromPilot::Present { running: Vec::new(), time: None, lacks: None }).unwrap();
             joined(&heard);
             assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
             drop(to);
@@ -345,7 +345,7 @@ fn a_thousand_slow_callers_keep_no_pilot_out() {
     assert!(used > 0.0 && share < 0.2, "{used} s, then {share} of a core");
     eprintln!("1,000 slow callers: {:.1} % of a core", 100.0 * share);
     let (_from, mut to) = greet(at, &key, &hello(1)).unwrap();
-    to.write(&FromPilot::Present { running: Vec::new(), time: None }).unwrap();
+    to.write(&FromPilot::Present { running: Vec::new(), time: None, lacks: None }).unwrap();
     joined(&heard);
 }
 

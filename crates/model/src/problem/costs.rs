@@ -112,7 +112,7 @@ impl Costs {
         let limited = demands.width > least_cores
             || demands.memory > least_memory
             || workflow.has_demands()
-            || pools.has_windows();
+            || pools.states_windows();
         let tabled = columns.is_some();
         let plain = !tabled && !limited;
         let related = Related::of(&classes, &sizes).filter(|_| plain);

@@ -12,12 +12,14 @@ mod means;
 mod pools;
 mod staging;
 mod state;
+mod stay;
 
 pub use blocks::{Block, blocks};
 pub use means::MeanNetwork;
 pub use pools::{Pool, PoolId, Pools, Scope, Unit, Unmet};
 pub use staging::{Lanes, Staging};
 pub use state::{DataCopy, Inputs, State};
+pub use stay::Stay;
 
 use crate::ids::{HostId, ProcId, TaskId};
 use crate::platform::{Bottlenecks, Charges, Class, Host, PlanningNetwork, Platform};

@@ -4,7 +4,7 @@
 //! A pool is a capacity of one host, of a zone or of the platform that some task demands. A
 //! demand is taken from every level above the host that has a resource of its name.
 
-use super::ProblemError;
+use super::{ProblemError, Stay};
 use crate::ids::{HostId, ProcId, TaskId};
 use crate::platform::{Host, Platform};
 use crate::resources::{Amount, DeviceKind, Devices, PARTS, whole_down, whole_up};
@@ -141,6 +141,8 @@ pub struct Pools {
     levels: Vec<PoolId>,
     /// Per host; empty where no host has any.
     windows: Vec<Arc<[(f64, f64)]>>,
+    /// Per host that somebody serves for a limited time; empty where there is none.
+    stays: Vec<Option<Stay>>,
     binds: bool,
 }
 
@@ -361,10 +363,29 @@ impl Pools {
         &self.pools
     }
 
-    /// Whether some host has windows.
+    /// Whether some host has windows, or is served for a limited time.
     #[inline]
     pub fn has_windows(&self) -> bool {
+        !self.windows.is_empty() || !self.stays.is_empty()
+    }
+
+    /// Whether the platform states windows: a task that none of them holds fits nowhere.
+    pub(crate) fn states_windows(&self) -> bool {
         !self.windows.is_empty()
+    }
+
+    /// The time for which a host is served, where that is limited.
+    pub fn stay(&self, host: HostId) -> Option<&Stay> {
+        self.stays.get(host.index())?.as_ref()
+    }
+
+    /// A host is served for another time, or for an unlimited one.
+    pub fn set_stay(&mut self, host: HostId, stay: Option<Stay>) {
+        if self.stays.len() <= host.index() {
+            self.stays.resize(host.index() + 1, None);
+        }
+        self.stays[host.index()] = stay;
+        self.binds |= stay.is_some();
     }
 
     /// The windows of a host; empty where it is always there.
@@ -378,15 +399,33 @@ impl Pools {
         let moved = |windows: &Arc<[(f64, f64)]>| {
             windows.iter().map(|(from, to)| (from - seconds, to - seconds)).collect()
         };
-        Pools { windows: self.windows.iter().map(moved).collect(), ..self.clone() }
+        let earlier = |stay: &Option<Stay>| stay.map(|stay| stay.earlier(seconds));
+        Pools {
+            windows: self.windows.iter().map(moved).collect(),
+            stays: self.stays.iter().map(earlier).collect(),
+            ..self.clone()
+        }
     }
 
-    /// The earliest date, not before `from`, at which a window of a host holds so many seconds;
-    /// infinite where none does.
+    /// The earliest date, not before `from`, at which a window of a host holds so many seconds, and whoever
+    /// serves it is there for as long; infinite where none does.
     pub fn in_window(&self, host: HostId, from: f64, seconds: f64) -> f64 {
-        match self.windows(host) {
-            [] => from,
-            windows => earliest_in(windows, from, seconds),
+        let windows = self.windows(host);
+        let Some(stay) = self.stay(host) else {
+            return if windows.is_empty() { from } else { earliest_in(windows, from, seconds) };
+        };
+        let mut date = from;
+        // Windows are finite in number, and each round but the last goes on to a later one.
+        loop {
+            let served = stay.earliest(date, seconds);
+            let open = match windows {
+                [] => served,
+                windows => earliest_in(windows, served, seconds),
+            };
+            if open <= served || open.is_infinite() {
+                return open;
+            }
+            date = open;
         }
     }
 
