@@ -36,7 +36,7 @@ pub enum Workload<'a> {
     Log {
         /// The log.
         log: &'a BatchLog,
-        /// Length of a block, in seconds.
+        /// Length of a block, in seconds; the log has [`MOST_BLOCKS`] at most.
         block: f64,
     },
 }
@@ -113,11 +113,20 @@ fn log_of(lublin: &Lublin, seed: Seed) -> Result<BatchLog> {
     })
 }
 
+/// Most blocks of a log: each is drawn for every replica, the empty ones too.
+pub const MOST_BLOCKS: usize = 1_000_000;
+
+/// Number of blocks of so many seconds that a log has, from its first submission to its last.
+pub fn block_count(log: &BatchLog, block: f64) -> usize {
+    let first = log.jobs.first().map_or(0.0, |job| job.submit);
+    let last = log.jobs.last().map_or(0.0, |job| job.submit);
+    (((last - first) / block).floor() as usize).saturating_add(1)
+}
+
 /// Blocks of a log drawn with replacement.
 fn resampled(log: &BatchLog, block: f64, seed: u64, replica: u64) -> BatchLog {
     let first = log.jobs.first().map_or(0.0, |job| job.submit);
-    let last = log.jobs.last().map_or(0.0, |job| job.submit);
-    let blocks = (((last - first) / block).floor() as usize + 1).max(1);
+    let blocks = block_count(log, block);
     let bound = |k: usize| log.jobs.partition_point(|job| job.submit < first + k as f64 * block);
     let mut random = stream(seed, "adopt/blocks", replica);
     let mut jobs = Vec::with_capacity(log.jobs.len());

@@ -8,7 +8,7 @@ use slackline_centre::batch::{Machine, Policy, Site};
 use slackline_formats::batch_log;
 use slackline_formats::batch_log::{BatchLog, Wrong};
 use slackline_generate::workload::Lublin;
-use slackline_lab::adopt::{Question, Side, Workload};
+use slackline_lab::adopt::{MOST_BLOCKS, Question, Side, Workload, block_count};
 use slackline_lab::compare::{Limits, Verdict};
 use slackline_report::centre::adopt::{document, page, text, words};
 use slackline_report::table::count;
@@ -171,6 +171,14 @@ impl Adopt {
         }
         if !(self.block > 0.0 && self.block < 1e6) {
             return Err(Failure::input("--block: above 0 days"));
+        }
+        if let Some(blocks) = log.map(|log| block_count(log, self.block * 86400.0))
+            && blocks > MOST_BLOCKS
+        {
+            return Err(Failure::input(format!(
+                "--block: the log has {blocks} blocks of {} days; {MOST_BLOCKS} at most",
+                self.block
+            )));
         }
         let candidate = self.candidate.unwrap_or(self.baseline);
         let is_other_machine = other != present || self.candidate_speed != 1.0;
