@@ -4,7 +4,7 @@
 
 use crate::common;
 
-use common::told::Told;
+use common::told::ExtraSignals;
 use common::{grid, with_backend, workflow};
 use slackline_engine::{Ending, Execution, Journal, Outcome, Record, Signal, SignalKind};
 use slackline_model::problem::Stay;
@@ -37,7 +37,7 @@ fn run(name: &str, told: &[(f64, Stay)]) -> Outcome {
         what: SignalKind::HostStays { host: HostId(0), stay: Some(stay) },
     };
     with_backend(&w, &p, "fifo", |backend| {
-        let mut told = Told::new(backend, told.iter().map(signal).collect());
+        let mut told = ExtraSignals::new(backend, told.iter().map(signal).collect());
         let execution = Execution::new(Arc::new(w.clone()), Arc::new(p.clone()));
         execution.run(policy(name).as_mut(), &mut told).unwrap()
     })
