@@ -5,7 +5,6 @@
 use crate::common::Place;
 use serde_json::Value;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// 12,800 runs, of which none takes long; together they outlast several commits.
 const MANY: &str = r#"

@@ -172,7 +172,7 @@ impl Refusals {
         if row >= LENGTHS {
             own = self.learn(class.0 - LENGTHS, own, date);
         }
-        if row % LENGTHS > 0 {
+        if !row.is_multiple_of(LENGTHS) {
             own = self.learn(class.0 - 1, own, date);
         }
         if own.until != before {
