@@ -100,7 +100,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     let report_text = report.map(|path| files.read_text(path)).transpose()?;
     let cells: Table;
     let rows: Rows<'_>;
-    let lines: Box<dyn Iterator<Item = Line<'_>>> =
+    let mut lines: Box<dyn Iterator<Item = Line<'_>>> =
         match (trace.zip(text.as_deref()), report.zip(report_text.as_deref())) {
             (None, None) => return processes(found, files),
             (None, Some((path, report))) => {
@@ -125,7 +125,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     let mut folders = WorkFolders::of(found.roots());
     // A later line of the same process and tag repeats one that failed.
     let mut failed: HashMap<(&str, Option<&str>), Vec<usize>> = HashMap::new();
-    for line in lines {
+    for line in lines.by_ref() {
         open += usize::from(line.attempt.outcome == Outcome::Open);
         unread += line.unread;
         let is_retry = line.number.is_none_or(|number| number > 1);

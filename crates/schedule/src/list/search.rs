@@ -220,6 +220,7 @@ impl Partial<'_, '_> {
         let refusals = self.refusals.as_deref();
         let own = refusals.and_then(|refusals| refusals.pool(host));
         let mut from = start;
+        let ready = self.ready[of.host];
         match of.alone {
             Some(alone) => pools.takes_memory(alone.bytes, host, takes),
             None => {
@@ -231,6 +232,11 @@ impl Partial<'_, '_> {
                     from = refusals.not_before(class, from);
                 }
             }
+        }
+        // What was refused until a date that is this one but for rounding may fit here; and where nothing is kept, no slot
+        // is settled afterwards.
+        if refusals.is_none() || approx::eq(from, ready) {
+            from = ready;
         }
         if worth(from) {
             from = pools.earliest(takes, from, seconds, worth);
@@ -270,7 +276,7 @@ impl Partial<'_, '_> {
             && fit.is_plain()
             && pools.is_final()
         {
-            refusals.add(host, (amount, seconds), self.ready[of.host], reached);
+            refusals.add(host, (amount, seconds), ready, reached);
         }
     }
 
