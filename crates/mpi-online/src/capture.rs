@@ -148,8 +148,8 @@ impl Capture<'_> {
     fn folder(&self) -> Result<PathBuf, CaptureError> {
         let fail =
             |e: std::io::Error| CaptureError::input(format!("{}: {e}", self.folder.display()));
-        std::fs::create_dir_all(&self.folder).map_err(fail)?;
-        if std::fs::read_dir(&self.folder).map_err(fail)?.next().is_some() {
+        std::fs::create_dir_all(self.folder).map_err(fail)?;
+        if std::fs::read_dir(self.folder).map_err(fail)?.next().is_some() {
             let message = format!("{}: is not empty", self.folder.display());
             return Err(
                 CaptureError::input(message).with_help("traces are written into a new folder")

@@ -104,7 +104,7 @@ fn from_database(connection: &Connection, path: &Path) -> rusqlite::Result<Resul
         }
     }
 
-    let sampled = sampled(&connection, id)?;
+    let sampled = sampled(connection, id)?;
 
     let mut states = connection.prepare(
         "SELECT task_id, try_id, task_status_name FROM status WHERE run_id = ?1 ORDER BY timestamp",
