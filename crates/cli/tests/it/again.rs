@@ -937,7 +937,7 @@ fn measured_peaks_of_memory_warn_and_change_no_plan() {
     assert!(!plan(&place, "plan").contains("of memory"));
     place.write("p.toml", host("100MB"));
     place.write("w.toml", workflow.replace("900MB", "20MB"));
-    for verb in ["plan", "simulate", "run --dry-run"] {
+    for verb in ["plan", "simulate", "run --dry-run --new"] {
         let said = plan(&place, verb);
         let over = "tasks of kind 'fill' used up to";
         assert!(said.contains(over) && said.contains("against 20 MB declared"), "{verb}: {said}");

@@ -2,7 +2,7 @@
 
 use super::{curve, several};
 use crate::Printer;
-use crate::plan::text::{beside_recorded, bounds, interval_remark};
+use crate::plan::text::{beside_recorded, bounds};
 use crate::table::{Table, count, cut, wrap};
 use slackline_core::simulation::Ran;
 use slackline_core::{Failure, plan_check};
@@ -85,8 +85,8 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
         None => {
             row("makespan", exact(outcome.makespan));
             if let Some(interval) = &ran.interval {
-                let remark = interval_remark(interval);
-                row("interval", format!("{} ({remark})", bounds(interval)));
+                let share = 100.0 * interval.level;
+                row("interval", format!("{} ({share:.0} % of runs)", bounds(interval)));
             }
             if let Some(recorded) = ran.recorded {
                 let beside = beside_recorded(outcome.makespan, recorded);
