@@ -126,7 +126,7 @@ fn pilots(run: &Path, host: &str) -> Vec<u32> {
         .into_iter()
         .filter(|pid| {
             let text = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&text).contains(&format!("--name\0{host}\0"))
+            String::from_utf8_lossy(&text).contains(&format!("\"name\":\"{host}\""))
         })
         .collect()
 }
