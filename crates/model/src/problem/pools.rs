@@ -141,7 +141,7 @@ pub struct Pools {
     levels: Vec<PoolId>,
     /// Per host; empty where no host has any.
     windows: Vec<Arc<[(f64, f64)]>>,
-    /// Per host that somebody serves for a limited time; empty where there is none.
+    /// Per host that is served for a limited time; empty where there is none.
     stays: Vec<Option<Stay>>,
     binds: bool,
 }

@@ -1,4 +1,4 @@
-//! Hosts that somebody serves for a limited time: a pilot, until its batch job ends and the next comes.
+//! Hosts that are served for a limited time: a pilot, until its batch job ends and the next comes.
 
 use serde::{Deserialize, Serialize};
 
