@@ -240,7 +240,9 @@ fn a_doubled_time_outlives_the_engine() {
         let go = || std::fs::write(cluster.place.path().join("jobs/go"), "").unwrap();
         let document = if ends_before {
             go();
-            wait_for("its end", || cluster.of_job(2, "state").unwrap().contains("TIMEOUT"));
+            wait_for("its end", || {
+                cluster.of_job(2, "state").is_some_and(|state| state.contains("TIMEOUT"))
+            });
             cluster.run("resume r --json")
         } else {
             std::thread::scope(|scope| {
