@@ -149,7 +149,7 @@ pub struct Situation {
     pub pools: Arc<Pools>,
     /// Per pool: what is held of it now, by tasks that were told to begin, run, or are being stopped.
     pub held: Vec<u64>,
-    /// Hosts that somebody serves for a limited time.
+    /// Hosts that are served for a limited time.
     pub stays: BTreeMap<HostId, Stay>,
 }
 

@@ -723,7 +723,7 @@ fn what_a_node_lacks_ends_the_run_before_its_first_task(cluster: &Cluster) {
     assert!(!log(&place.path().join("r")).contains("\"process\""));
     // Without that node the run is as it should be.
     place.write("nodes.toml", SHARED.replace("1-4", "1-1"));
-    let mut command = cluster.slackline(&place, &format!("{line} --new"));
+    let mut command = cluster.slackline(&place, &line.replace("folder r", "folder again"));
     let done = command.env("LMOD_PKG", place.path().join("lmod")).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }

@@ -322,7 +322,7 @@ fn the_next_pilot_is_asked_for_before_this_one_ends() {
 fn resume_and_stop_know_the_next_pilot() {
     let cluster = many();
     let mut child = cluster.slackline(PILOTS).stdout(Stdio::null()).spawn().unwrap();
-    wait_for("the next pilot", || cluster.of_job(2, "words").is_some());
+    wait_for("the next pilot", || cluster.alive() == [1, 2]);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(cluster.alive(), [1, 2]);

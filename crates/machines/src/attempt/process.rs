@@ -95,7 +95,7 @@ struct Life {
 }
 
 impl Control {
-    /// Sends SIGTERM to the attempt; SIGKILL follows after [`GRACE`].
+    /// Sends SIGTERM to the attempt; SIGKILL follows after 3 s.
     pub fn stop(&self) {
         let mut life = self.life();
         if life.stopping.is_none() {

@@ -415,7 +415,7 @@ impl Pools {
             return if windows.is_empty() { from } else { earliest_in(windows, from, seconds) };
         };
         let mut date = from;
-        // Windows are finite in number, and each round but the last goes on to a later one.
+        // Windows are finite in number, and each round but the last moves to a later one.
         loop {
             let served = stay.earliest(date, seconds);
             let open = match windows {
