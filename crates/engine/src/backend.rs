@@ -284,7 +284,7 @@ pub enum SignalKind {
     /// reason given. Operations that computed there have failed ([`OpError::Lost`] without a host: what
     /// is there can still be read), which is told before.
     LeaseEnded(OpId, Option<OpError>),
-    /// Somebody serves a host until a date, or, without one, for as long as it takes.
+    /// A host is served until a date, or, without one, for as long as it takes.
     HostStays {
         /// The host.
         host: HostId,

@@ -195,7 +195,7 @@ pub(crate) struct Engine<'b, 'r> {
     leases: Leases,
     /// When the backend was last told how much work is left for hosts that are served for a limited time.
     told_backlogs: f64,
-    /// Up to when the stays of hosts were looked at.
+    /// Date up to which stays of hosts were handled.
     saw_stays: f64,
 }
 

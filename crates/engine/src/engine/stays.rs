@@ -1,4 +1,4 @@
-//! Hosts that somebody serves for a limited time: when they go, and the work that is left for them then.
+//! Hosts that are served for a limited time: when they go, and the work that is left for them then.
 
 use super::Engine;
 use crate::backend::Backlog;
@@ -37,7 +37,7 @@ impl Engine<'_, '_> {
         there.map(|(_, stay)| next_opening(stay, now.now)).fold(f64::INFINITY, f64::min)
     }
 
-    /// Tells policies of hosts that somebody else is expected to serve since the last look.
+    /// Notifies policies of hosts that another pilot is expected to serve since the last evaluation.
     pub(super) fn see_stays_open(&mut self) {
         let (before, now) =
             (std::mem::replace(&mut self.saw_stays, self.situation.now), &self.situation);
@@ -48,7 +48,7 @@ impl Engine<'_, '_> {
         self.instant.events.extend(opened.into_iter().map(Event::HostChanged));
     }
 
-    /// Somebody serves a host for another time than was known.
+    /// A host is served for another time than was known.
     pub(super) fn host_stays(&mut self, host: HostId, stay: Option<Stay>) {
         let bound = self.situation.pools.bind();
         self.situation.set_stay(host, stay);
