@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 pub fn notify(line: &str, folder: &Path, context: &mut Context<'_>) {
     let history = match RunHistory::read(folder, context) {
         Ok(history) => history,
-        Err(_) => return, // there is no run that anybody could be notified of
+        Err(_) => return, // there is no run to report
     };
     let mut status = history.status(now());
     // This process has yet to give the folder back.

@@ -667,7 +667,7 @@ impl<'p> Slurm<'p> {
             Said::Taken(ticket, job) => {
                 let slot = self.slots.get_mut(&ticket.post);
                 if !slot.is_some_and(|slot| slot.taken(ticket.number, &job)) {
-                    self.batch.cancel(job); // nobody wants it any more
+                    self.batch.cancel(job); // no longer needed
                 }
             }
             Said::NotTaken { ticket, why, refusal } => {
@@ -786,7 +786,7 @@ impl<'p> Slurm<'p> {
         self.host_events.push(HostEvent::Stays { host, ends, gap, whole, safety });
     }
 
-    /// Seconds of wall time that pilots for a host ask for, where somebody says so.
+    /// Seconds of wall time that pilots for a host ask for, where it is stated.
     fn stated_seconds(&self, host: HostId) -> Option<f64> {
         let said = self.options.sbatch.iter().rev().find(|word| option_name(word) == "--time");
         if let Some(word) = said {

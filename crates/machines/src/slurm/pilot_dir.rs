@@ -86,7 +86,7 @@ impl PilotDir {
         self.read("needs").unwrap_or_default()
     }
 
-    /// Nobody listens any more.
+    /// Removes the address of the engine: no engine listens now.
     pub(super) fn hush(&self) {
         let _ = fs::remove_file(self.root.join("engine"));
     }

@@ -207,7 +207,7 @@ impl PilotSlot {
         self.pilot.as_mut().into_iter().chain(next).find(|pilot| pilot.number == number)
     }
 
-    /// A batch job was taken; false where nobody wants it any more.
+    /// A batch job was taken; false where it is no longer needed.
     pub(super) fn taken(&mut self, number: u32, job: &str) -> bool {
         let pilot = self.numbered(number);
         pilot.map(|pilot| pilot.job = Some(job.to_string())).is_some()
@@ -223,7 +223,7 @@ impl PilotSlot {
     /// The next pilot has called: it waits for its turn.
     pub(super) fn join_next(&mut self, link: LinkId, mut to: Outlet, time: Option<JobTime>) {
         let Some(next) = &mut self.next else { return };
-        // What it has under way nobody knows of.
+        // Its attempts are unknown here.
         if to.write(&ToPilot::Welcome { keep: Vec::new() }).is_err() {
             return;
         }
@@ -239,7 +239,7 @@ impl PilotSlot {
         }
     }
 
-    /// Nobody wants the next pilot any more; gives its batch job where it cannot be told.
+    /// The next pilot is no longer needed; returns its batch job where it has no connection.
     pub(super) fn drop_next(&mut self) -> Option<String> {
         let next = self.next.take()?;
         let told = next.link.is_some_and(|(_, mut to)| to.write(&ToPilot::Quit).is_ok());
