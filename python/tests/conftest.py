@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
+
+# A shell lets its background processes ignore Ctrl-C, and Python would too: tests of Ctrl-C would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import slackline as sl
 from slackline import _native
